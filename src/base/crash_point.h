@@ -1,0 +1,17 @@
+// Named places between two steps that must survive a kill. In a test build (TANGRAM_CRASH_POINTS), a process
+// started with TANGRAM_CRASH_AT=<name>[:<n>] kills itself with SIGKILL the n-th time (default the first) it passes
+// that place. In any other build a crash point is nothing at all.
+#pragma once
+
+namespace tangram {
+
+// Thread-safe. Use TG_CRASH_POINT, so that release builds carry no trace of it.
+void pass_crash_point(const char* name);
+
+}  // namespace tangram
+
+#ifdef TANGRAM_CRASH_POINTS
+#define TG_CRASH_POINT(name) ::tangram::pass_crash_point(name)
+#else
+#define TG_CRASH_POINT(name) void(0)
+#endif
