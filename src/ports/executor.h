@@ -70,6 +70,7 @@ struct AttemptExit {
   std::optional<int> signal;           // when a signal ended it
   std::string message;                 // one sentence for the user: "cannot execute /x/y: permission denied"
   bool out_of_memory = false;          // the host memory limit killed it
+  bool released = true;                // kNotStarted only; false: it never got its `go`, nothing was executed
 };
 
 // Events come on a thread of the executor; the sink must not block and may be called from several threads.
