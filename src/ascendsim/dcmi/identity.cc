@@ -14,26 +14,20 @@ using ascendsim::dcmi::Driver;
 namespace {
 
 constexpr const char* kDcmiVersion = "24.1.0";
-constexpr unsigned int kChipsPerCardMax = 4;
 
-int chips_on(int card) {
-  const auto table = Driver::instance().table();
-  return static_cast<int>(std::ranges::count_if(
-      table, [card](const NpuRecord& npu) { return static_cast<int>(npu.card_id) == card; }));
-}
-
-// The code of a call about a card as a whole, and how many chips it has.
+// The code of a call about a card as a whole, and the number after its last chip: a container may see a later chip of
+// a card and not the first.
 int check_card(int card, int* chips) {
-  NpuRecord npu{};
-  for (int device = 0; device < static_cast<int>(kChipsPerCardMax); ++device) {
-    const int code = Driver::instance().find(card, device, &npu);
-    if (code == DCMI_OK) {
-      *chips = chips_on(card);
-      return DCMI_OK;
-    }
-    if (code != DCMI_ERR_CODE_INVALID_DEVICE_ID) return code;
+  NpuRecord first{};
+  const int code = Driver::instance().find(card, 0, &first);
+  if (code != DCMI_OK && code != DCMI_ERR_CODE_INVALID_DEVICE_ID) return code;
+  int end = 0;
+  for (const NpuRecord& npu : Driver::instance().table()) {
+    if (static_cast<int>(npu.card_id) == card) end = std::max(end, static_cast<int>(npu.chip_id) + 1);
   }
-  return DCMI_ERR_CODE_INVALID_DEVICE_ID;
+  if (end == 0) return DCMI_ERR_CODE_INVALID_DEVICE_ID;
+  *chips = end;
+  return DCMI_OK;
 }
 
 void fill_chip(const NpuRecord& npu, dcmi_chip_info* info) {

@@ -147,7 +147,7 @@ Card read_card(int id) {
   if (dcmi_get_device_num_in_card(id, &count) != DCMI_OK) count = 0;
   for (int device = 0; device < count; ++device) {
     dcmi_unit_type type = NPU_TYPE;
-    if (dcmi_get_device_type(id, device, &type) == DCMI_OK && type != NPU_TYPE) continue;
+    if (dcmi_get_device_type(id, device, &type) != DCMI_OK || type != NPU_TYPE) continue;
     Chip chip;
     chip.device = device;
     read_identity(id, chip);

@@ -13,13 +13,13 @@ const char* link_text(const std::optional<int>& type) {
 
 constexpr const char* kLegend =
     "Legend:\n\n"
-    "  X    = Self\n"
-    "  SYS  = Path traversing PCIe and NUMA nodes. Nodes are connected through SMP, such as QPI, UPI.\n"
-    "  PHB  = Path traversing PCIe and the PCIe host bridge of a CPU.\n"
-    "  PIX  = Path traversing a single PCIe switch\n"
-    "  PXB  = Path traversing multiple PCIe switches\n"
-    "  HCCS = Connection traversing HCCS.\n"
-    "  NA   = Unknown relationship.\n";
+    "  X    = the NPU itself\n"
+    "  SYS  = over PCIe and the link between NUMA nodes\n"
+    "  PHB  = over PCIe and a host bridge\n"
+    "  PIX  = over one PCIe switch\n"
+    "  PXB  = over several PCIe switches\n"
+    "  HCCS = over HCCS\n"
+    "  NA   = not known\n";
 
 }  // namespace
 

@@ -94,10 +94,12 @@ Field<std::vector<std::int32_t>> VendorReader::npus_of(std::int32_t card) {
   std::vector<std::int32_t> npus;
   for (int device = 0; device < count; ++device) {
     int unit_type = abi::kUnitNpu;
-    // A chip whose type cannot be read stays listed: an ill NPU must be seen, not vanish.
+    // A chip whose type cannot be read stays listed: an ill NPU must be seen, not vanish. A number that the library
+    // does not know at all belongs to a chip that is hidden from this container.
     const std::int32_t type_code =
         call("dcmi_get_device_type", symbols_.device_type, card, device, &unit_type);
-    if (type_code != abi::kOk || unit_type == abi::kUnitNpu) npus.push_back(device);
+    const bool other = type_code == abi::kOk && unit_type != abi::kUnitNpu;
+    if (!other && type_code != abi::kInvalidDevice) npus.push_back(device);
   }
   return Field<std::vector<std::int32_t>>::known(std::move(npus));
 }
