@@ -441,7 +441,9 @@ bool ProcessExecutor::settle(const AttemptKey& key, Attempt& attempt, Calls& cal
     return try_emptying(key, attempt, calls);
   }
   if (const Result<std::vector<CgroupDir>> groups = read_cgroup_list(attempt.dir, key)) Cgroup(*groups).remove();
-  tell_exit(**record, calls);
+  AttemptExit told = **record;
+  if (told.outcome == Outcome::kNotStarted) told.released = access(attempt.dir.started().c_str(), F_OK) == 0;
+  tell_exit(told, calls);
   return true;
 }
 
@@ -483,6 +485,7 @@ AttemptExit ProcessExecutor::lost_record(const AttemptKey& key, const Attempt& a
   } else {
     record.outcome = Outcome::kNotStarted;
     record.message = "its supervisor went away before it let the job start";
+    record.released = false;
   }
   return record;
 }
