@@ -104,7 +104,7 @@ struct Request {
 
 struct Response {
   int status = 200;
-  Headers headers;  // Content-Length, Transfer-Encoding, Connection and Date belong to the server
+  Headers headers;  // Content-Length, Transfer-Encoding and Connection belong to the server
   std::string body;
 };
 
