@@ -108,6 +108,9 @@ class Executor {
   // Where the attempt's output is: <dir>/log with marks where something was cut.
   virtual std::string log_path(const AttemptKey& key) const = 0;
 
+  // Whether each job has a /dev of its own, in which the driver counts its NPUs from 0. After start().
+  virtual bool gives_private_devices() const = 0;
+
   // Walls between tenants that are missing on this machine, one sentence each ("no root: jobs run as …").
   virtual std::vector<std::string> missing_walls() const = 0;
 };

@@ -74,6 +74,7 @@ class ProcessExecutor final : public Executor {
   Result<void> adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& identity) override;
   Result<void> remove(const AttemptKey& key) override;
   std::string log_path(const AttemptKey& key) const override { return attempt_dir(config_.root, key).log(); }
+  bool gives_private_devices() const override { return walls_.walls.namespaces; }
   std::vector<std::string> missing_walls() const override { return walls_.missing; }
 
  private:

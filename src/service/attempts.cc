@@ -155,7 +155,7 @@ void Attempts::launch(JobId job, std::int32_t attempt) {
     const auto status = active(state, job, attempt);
     if (!status) return std::nullopt;
     cancelled = status->cancel_requested;
-    return make_launch(state, options_, job);
+    return make_launch(state, options_, executor_.gives_private_devices(), job);
   });
   if (!spec) return;
   if (cancelled) {

@@ -54,7 +54,7 @@ std::map<std::string, std::string> defaults(const Options& options, const std::s
 
 }  // namespace
 
-LaunchSpec make_launch(const State& state, const Options& options, JobId job) {
+LaunchSpec make_launch(const State& state, const Options& options, bool private_devices, JobId job) {
   const auto status = state.core().job(job);
   const LiveJob* live = state.live(job);
   TG_ASSERT(status && live != nullptr, "a launch of a job that is not there");
@@ -88,7 +88,7 @@ LaunchSpec make_launch(const State& state, const Options& options, JobId job) {
   for (const auto& [name, value] : program.env) env[name] = value;
   env["ASCEND_VISIBLE_DEVICES"] = join(spec.npus);
   env["ASCEND_RT_VISIBLE_DEVICES"] =
-      join(options.private_devices ? count_from_zero(spec.npus.size()) : spec.npus);
+      join(private_devices ? count_from_zero(spec.npus.size()) : spec.npus);
   if (!program.env.contains("ASCEND_DEVICE_ID")) env["ASCEND_DEVICE_ID"] = "0";
   env["TANGRAM_JOB_ID"] = spec.key.job;
   env["TANGRAM_JOB_NAME"] = program.name;

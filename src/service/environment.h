@@ -17,6 +17,6 @@ namespace tangram::service {
 // its own, because the driver renumbers what such a process can reach in ascending order, and names physical ids
 // otherwise. ASCEND_DEVICE_ID is the primary device as the program counts it: always 0. The submission's variables
 // win, except those that tell the truth about the lease (ASCEND_*VISIBLE_DEVICES, TANGRAM_*).
-LaunchSpec make_launch(const State& state, const Options& options, JobId job);
+LaunchSpec make_launch(const State& state, const Options& options, bool private_devices, JobId job);
 
 }  // namespace tangram::service

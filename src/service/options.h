@@ -53,8 +53,6 @@ struct Options {
   HostLimits host_defaults{4'000, Bytes::gib(16), 4'096};
   std::int64_t log_bytes_max = 64LL << 20;
   std::int64_t grace_ms = 10'000;
-  // Whether the executor gives each job a /dev of its own, in which the driver counts its NPUs from 0.
-  bool private_devices = true;
   std::string ascend_home = "/usr/local/Ascend";
   std::string work_home;                   // HOME of a job; empty: its work directory
 };
