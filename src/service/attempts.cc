@@ -112,7 +112,7 @@ Result<void> Attempts::recover() {
       log::info("not stopped: " + text_of(job.key) + ": " + stopped.error().to_string());
     }
   }
-  if (!found.empty()) log::info(std::to_string(found.size()) + " attempts of before are looked after again");
+  if (!found.empty()) log::info("attempts of before looked after again: " + std::to_string(found.size()));
   return {};
 }
 

@@ -135,7 +135,7 @@ class Fields {
   }
 
   Result<void> finish() const {
-    if (!node_.IsMap()) return {};
+    if (!node_.IsDefined() || !node_.IsMap()) return {};
     for (const auto& entry : node_) {
       if (known_.contains(entry.first.Scalar())) continue;
       std::string names;

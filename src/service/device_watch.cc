@@ -33,7 +33,7 @@ std::map<std::uint32_t, DeviceLook::Loss> find_losses(std::map<std::uint32_t, De
     if (!loss.lost) loss.since = at;
     loss.lost = true;
     if (!readings.available) {
-      loss.why = "NPU " + std::to_string(id) + " went away: " + readings.note;
+      loss.why = "NPU " + std::to_string(id) + " went away: the driver is not reachable";
     } else if (found == seen.end()) {
       loss.why = "NPU " + std::to_string(id) + " is absent";
     } else {

@@ -14,6 +14,7 @@
 #include "net/server.h"
 #include "server/api.h"
 #include "service/harness.h"
+#include "wire/errors.h"
 
 namespace tangram::server::testing {
 

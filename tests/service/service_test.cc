@@ -245,7 +245,7 @@ TEST_F(ServiceTest, ApplyingTwiceChangesNothing) {
 // Without this, two tenants could share a uid and read each other's files.
 TEST_F(ServiceTest, AUidBelongsToOneTenant) {
   machine.tenant("team-c", 1, ", uid: 1500, members: [1501]");
-  for (const std::string uid : {"1500", "1501", "200000", "0"}) {
+  for (const std::string& uid : {"1500", "1501", "200000", "0"}) {
     const auto answer = machine.apply("apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-d}\nspec: {uid: " +
                                       uid + "}\n");
     EXPECT_FALSE(answer) << uid;
@@ -278,7 +278,7 @@ TEST_F(ServiceTest, ATenantReachesOnlyItsOwn) {
   const std::string foreign = machine.job("team-b", 1, R"(,"name":"secret")");
   const Caller caller = *machine.service->identify(200'000);
   EXPECT_TRUE(machine.service->job(caller, mine));
-  for (const std::string reference : {foreign, std::string("team-b/secret"), std::string("secret"), std::string("j-99")}) {
+  for (const auto& reference : {foreign, std::string("team-b/secret"), std::string("secret"), std::string("j-99")}) {
     EXPECT_EQ(machine.service->job(caller, reference).error().reason, "job.unknown") << reference;
     EXPECT_EQ(machine.cancel(reference, caller).error().reason, "job.unknown") << reference;
     EXPECT_EQ(machine.service->why(caller, reference).error().reason, "job.unknown") << reference;
