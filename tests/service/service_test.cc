@@ -245,9 +245,9 @@ TEST_F(ServiceTest, ApplyingTwiceChangesNothing) {
 // Without this, two tenants could share a uid and read each other's files.
 TEST_F(ServiceTest, AUidBelongsToOneTenant) {
   machine.tenant("team-c", 1, ", uid: 1500, members: [1501]");
-  for (const std::string& uid : {"1500", "1501", "200000", "0"}) {
+  for (const char* const uid : {"1500", "1501", "200000", "0"}) {
     const auto answer = machine.apply("apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-d}\nspec: {uid: " +
-                                      uid + "}\n");
+                                      std::string(uid) + "}\n");
     EXPECT_FALSE(answer) << uid;
   }
   EXPECT_EQ(machine.service->identify(1500)->tenant, machine.service->identify(1501)->tenant);
