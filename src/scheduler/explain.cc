@@ -1,4 +1,5 @@
-// Why a job waits: everything in its way with numbers, and what would let it start, each tried before it is said.
+// Why a job waits: everything in its way with numbers, and what would let it start, each tried before it is
+// said.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -162,7 +163,8 @@ class Explainer {
   // First what the queue shows, if it still stands in the way, else what the next judgement would say.
   void rank_blockers(const Verdict& verdict) {
     const auto shows = [this](ReasonCode reason) {
-      return std::any_of(blockers_.begin(), blockers_.end(), [reason](const Blocker& b) { return b.reason == reason; });
+      return std::any_of(blockers_.begin(), blockers_.end(),
+                         [reason](const Blocker& b) { return b.reason == reason; });
     };
     const ReasonCode decisive = shows(group_.reason) ? group_.reason : verdict.reason;
     std::stable_partition(blockers_.begin(), blockers_.end(),
@@ -219,7 +221,8 @@ class Explainer {
     std::vector<std::vector<Handle>> by_node(fleet.node_count());
     for (const Handle other : active_) {
       const Fleet::Npu& first = fleet.npu(state_.queue.job(other).first_npu);
-      if (first.kind != kNoKind && first.kind >= group_.first_kind) by_node[first.node.value].push_back(other);
+      if (first.kind != kNoKind && first.kind >= group_.first_kind)
+        by_node[first.node.value].push_back(other);
     }
     std::vector<JobId> best;
     for (std::uint32_t node = 0; node < by_node.size(); ++node) {
@@ -238,7 +241,8 @@ class Explainer {
         free += state_.queue.job(other).charge[index_of(Countable::kNpus)];
         jobs.push_back(state_.queue.job(other).spec.id);
       }
-      if (free >= wanted && !jobs.empty() && (best.empty() || jobs.size() < best.size())) best = std::move(jobs);
+      if (free >= wanted && !jobs.empty() && (best.empty() || jobs.size() < best.size()))
+        best = std::move(jobs);
     }
     return best;
   }
@@ -304,7 +308,8 @@ class Explainer {
 Result<Explanation> Scheduler::explain(JobId id, TimeMs now) const {
   const std::optional<Handle> job = state_->queue.find_job(id);
   if (!job) {
-    return fail(Code::kNotFound, "job.unknown", "job j-" + std::to_string(id.value) + " is not queued or running",
+    return fail(Code::kNotFound, "job.unknown",
+                "job j-" + std::to_string(id.value) + " is not queued or running",
                 "see which are (tangram queue --all)");
   }
   if (!state_->queue.job(*job).is_queued()) {

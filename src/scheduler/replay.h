@@ -22,8 +22,8 @@ class Replay {
   bool starts_with(const Request& request);
   bool starts_with_limit(TenantId tenant, Dimension dimension, std::int64_t limit);
 
-  // When the job starts if running jobs, and those that start meanwhile, end at their time limits. Uses the copy up:
-  // to be asked last.
+  // When the job starts if running jobs, and those that start meanwhile, end at their time limits. Uses the
+  // copy up: to be asked last.
   std::optional<TimeMs> start_by_time_limits();
 
  private:
