@@ -242,8 +242,7 @@ TEST(Refusal, NeverIsPolicyAndTheRestIsNotNow) {
   const Error never = make_refusal(spec(), blocker(ReasonCode::kQuotaNpusNever), names(), Language::kEnglish);
   EXPECT_EQ(never.code, Code::kPolicyRefused);
   EXPECT_EQ(never.reason, "quota.npus.above_limit");
-  EXPECT_EQ(never.message,
-            "refused: the job needs 2 NPUs and tenant team-a may hold at most 4 NPUs");
+  EXPECT_EQ(never.message, "refused: the job needs 2 NPUs and tenant team-a may hold at most 4 NPUs");
   const Error now = make_refusal(spec(), capacity(ReasonCode::kNpusBusy), names(), Language::kEnglish);
   EXPECT_EQ(now.code, Code::kNotNow);
   for (int n = 1; n <= kLastReason; ++n) {
