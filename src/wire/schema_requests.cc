@@ -59,8 +59,10 @@ void check_program(Reader& reader, const Node& node, const JobSubmission& job) {
   for (const auto& [key, value] : job.env) bytes += key.size() + value.size() + 2;
   check_size(reader, node, "env", bytes);
   const Node* command = node.find("command");
-  if (command != nullptr && command->kind == Node::Kind::kList &&
-      (job.command.empty() || job.command.front().empty())) {
+  if (command == nullptr || command->kind != Node::Kind::kList) return;
+  const bool no_program = command->items.empty() || (command->items.front().kind == Node::Kind::kText &&
+                                                     command->items.front().text.empty());
+  if (no_program) {
     const PathScope scope(reader, "command");
     reader.problem(*command, "input.bad_value", "must name a program as its first element",
                    "for example [\"python3\", \"train.py\"]");

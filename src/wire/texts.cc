@@ -264,7 +264,7 @@ Error make_refusal(const JobSpec& spec, const Blocker& blocker, const Names& nam
   Error error;
   error.code = words != nullptr && words->never ? Code::kPolicyRefused : Code::kNotNow;
   error.reason = std::move(reason.code);
-  error.message = (language == Language::kChinese ? "任务被拒绝：" : "the job is refused: ") + reason.message;
+  error.message = (language == Language::kChinese ? "任务被拒绝：" : "refused: ") + reason.message;
   error.hint = std::move(reason.hint);
   error.details = std::move(reason.details);
   return error;
