@@ -151,7 +151,7 @@ Result<Listener> Listener::open_unix(const UnixEndpoint& endpoint) {
 }
 
 Result<Listener> Listener::open_tcp(const TcpEndpoint& endpoint) {
-  TG_TRY(Address address, tcp_address(endpoint));
+  TG_TRY(const Address address, tcp_address(endpoint));
   const std::string name = endpoint.address + ":" + std::to_string(endpoint.port);
   Listener listener;
   listener.fd_ = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
