@@ -33,14 +33,16 @@ ExecutorSink Events::sink() {
 
 AttemptExit Events::wait_exit(const AttemptKey& key) {
   std::unique_lock lock(mutex_);
-  const bool came = changed_.wait_for(lock, std::chrono::milliseconds(kPatienceMs), [&] { return exits_.contains(key); });
+  const bool came =
+      changed_.wait_for(lock, std::chrono::milliseconds(kPatienceMs), [&] { return exits_.contains(key); });
   EXPECT_TRUE(came) << key.job << " did not end";
   return came ? exits_[key].front() : AttemptExit();
 }
 
 bool Events::wait_running(const AttemptKey& key) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::milliseconds(kPatienceMs), [&] { return running_.contains(key); });
+  return changed_.wait_for(lock, std::chrono::milliseconds(kPatienceMs),
+                           [&] { return running_.contains(key); });
 }
 
 int Events::running_count(const AttemptKey& key) const {
@@ -139,7 +141,9 @@ std::string RunnerTest::log_of(const AttemptKey& key) const {
   return text ? *text : "";
 }
 
-std::string RunnerTest::work_dir(const AttemptKey& key) const { return attempt_dir(root_ + "/state", key).work(); }
+std::string RunnerTest::work_dir(const AttemptKey& key) const {
+  return attempt_dir(root_ + "/state", key).work();
+}
 
 std::vector<pid_t> RunnerTest::job_processes() const {
   std::vector<pid_t> found;
