@@ -21,8 +21,9 @@ namespace json = boost::json;
 constexpr std::size_t kJobKeyMax = 64;
 constexpr std::size_t kRecordMax = 1 << 16;
 
-constexpr std::array kOutcomes = {Outcome::kSucceeded,  Outcome::kFailed, Outcome::kTimedOut,   Outcome::kCancelled,
-                                  Outcome::kNotStarted, Outcome::kLost,   Outcome::kDeviceLost, Outcome::kRefused};
+constexpr std::array kOutcomes = {Outcome::kSucceeded,  Outcome::kFailed,     Outcome::kTimedOut,
+                                  Outcome::kCancelled,  Outcome::kNotStarted, Outcome::kLost,
+                                  Outcome::kDeviceLost, Outcome::kRefused};
 
 // Paths are any bytes, JSON is UTF-8: what is not printable ASCII stands as a question mark.
 std::string printable(std::string_view text) {
@@ -62,8 +63,9 @@ std::optional<AttemptExit> decode(std::string_view text, const AttemptKey& key) 
   const json::value* const out_of_memory = object.if_contains("outOfMemory");
   if (outcome == nullptr || !outcome->is_string()) return std::nullopt;
   const std::string_view name(outcome->get_string().data(), outcome->get_string().size());
-  const auto* const found = std::find_if(kOutcomes.begin(), kOutcomes.end(),
-                                         [&](Outcome candidate) { return tangram::to_string(candidate) == name; });
+  const auto* const found = std::find_if(kOutcomes.begin(), kOutcomes.end(), [&](Outcome candidate) {
+    return tangram::to_string(candidate) == name;
+  });
   if (found == kOutcomes.end()) return std::nullopt;
   AttemptExit record;
   record.key = key;
@@ -93,7 +95,8 @@ Result<void> check_key(const AttemptKey& key) {
   });
   if (!plain || key.job.empty() || key.job.size() > kJobKeyMax) {
     return fail(Code::kInvalidArgument, "runner.key.invalid",
-                "a job key must be 1 to 64 characters of a-z, 0-9 and '-', not '" + printable(key.job.substr(0, 80)) + "'");
+                "a job key must be 1 to 64 characters of a-z, 0-9 and '-', not '" +
+                    printable(key.job.substr(0, 80)) + "'");
   }
   if (key.attempt < 1) {
     return fail(Code::kInvalidArgument, "runner.key.invalid",
@@ -110,7 +113,7 @@ Result<void> write_exit_record(const AttemptDir& dir, const AttemptExit& record)
     return fail(system_error("cannot write " + temporary, error));
   }
   if (fsync(fd.get()) != 0) return fail(system_error("cannot sync " + temporary, errno));
-  TG_CRASH_POINT("supervise.after_exit_tmp");
+  TG_CRASH_POINT("runner.after_exit_tmp");
   if (rename(temporary.c_str(), dir.exit_record().c_str()) != 0) {
     return fail(system_error("cannot rename " + temporary, errno));
   }
@@ -152,7 +155,8 @@ Result<std::vector<CgroupDir>> read_cgroup_list(const AttemptDir& dir, const Att
   std::string version;
   std::string path;
   while (lines >> controllers >> version && lines.get() == ' ' && std::getline(lines, path)) {
-    if (path.ends_with(name)) dirs.push_back({path, static_cast<ControllerSet>(controllers), version == "v2"});
+    if (path.ends_with(name))
+      dirs.push_back({path, static_cast<ControllerSet>(controllers), version == "v2"});
   }
   return dirs;
 }

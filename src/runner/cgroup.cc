@@ -40,7 +40,9 @@ std::vector<pid_t> members(const CgroupDir& dir) {
   return text ? parse_pids(*text) : std::vector<pid_t>();
 }
 
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+bool exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
 
 // "oom_kill 3" of memory.oom_control (v1) or memory.events (v2).
 std::int64_t oom_kill_field(std::string_view text) {
@@ -48,7 +50,8 @@ std::int64_t oom_kill_field(std::string_view text) {
   std::size_t at = text.find(kName);
   while (at != std::string_view::npos && at != 0 && text[at - 1] != '\n') at = text.find(kName, at + 1);
   std::int64_t count = 0;
-  if (at != std::string_view::npos) std::from_chars(text.data() + at + kName.size(), text.data() + text.size(), count);
+  if (at != std::string_view::npos)
+    std::from_chars(text.data() + at + kName.size(), text.data() + text.size(), count);
   return count;
 }
 
@@ -98,7 +101,8 @@ Result<void> write_limits(const CgroupDir& dir, const HostLimits& limits) {
   if (has(dir.controllers, Controller::kCpu) && limits.cpu_milli != kUnlimited) {
     const std::int64_t quota = std::max(kCpuQuotaUsMin, limits.cpu_milli * (kCpuPeriodUs / 1000));
     if (dir.unified) {
-      TG_TRY_VOID(write_control(dir.path + "/cpu.max", std::to_string(quota) + " " + std::to_string(kCpuPeriodUs)));
+      TG_TRY_VOID(
+          write_control(dir.path + "/cpu.max", std::to_string(quota) + " " + std::to_string(kCpuPeriodUs)));
     } else {
       TG_TRY_VOID(write_control(dir.path + "/cpu.cfs_period_us", std::to_string(kCpuPeriodUs)));
       TG_TRY_VOID(write_control(dir.path + "/cpu.cfs_quota_us", std::to_string(quota)));
@@ -119,7 +123,8 @@ Result<void> write_limits(const CgroupDir& dir, const HostLimits& limits) {
 
 Result<void> write_v1_devices(const std::string& path, const std::vector<DeviceNumber>& devices) {
   TG_TRY_VOID(write_control(path + "/devices.deny", "a"));
-  for (const DeviceNumber& device : devices) TG_TRY_VOID(write_control(path + "/devices.allow", v1_rule(device)));
+  for (const DeviceNumber& device : devices)
+    TG_TRY_VOID(write_control(path + "/devices.allow", v1_rule(device)));
   return {};
 }
 
@@ -156,7 +161,9 @@ CgroupParent CgroupParent::open(const std::vector<Hierarchy>& layout, const std:
                               (trouble.empty() ? "" : " (" + trouble + ")") +
                               ": that limit of a job does not bind");
   }
-  if (!can_kill) parent.missing_.emplace_back("no control group that can be killed as one: a job is ended by its process tree");
+  if (!can_kill)
+    parent.missing_.emplace_back(
+        "no control group that can be killed as one: a job is ended by its process tree");
   return parent;
 }
 
@@ -167,7 +174,8 @@ bool CgroupParent::can_filter_devices() const {
 }
 
 std::vector<CgroupDir> CgroupParent::leaf(const AttemptKey& key, const HostLimits& limits) const {
-  const bool have_v2 = std::any_of(dirs_.begin(), dirs_.end(), [](const CgroupDir& dir) { return dir.unified; });
+  const bool have_v2 =
+      std::any_of(dirs_.begin(), dirs_.end(), [](const CgroupDir& dir) { return dir.unified; });
   ControllerSet needed = static_cast<ControllerSet>(Controller::kDevices);
   const auto need = [&needed](bool condition, Controller controller) {
     if (condition) needed = static_cast<ControllerSet>(needed | static_cast<ControllerSet>(controller));
@@ -179,7 +187,8 @@ std::vector<CgroupDir> CgroupParent::leaf(const AttemptKey& key, const HostLimit
   std::vector<CgroupDir> leaf;
   for (const CgroupDir& dir : dirs_) {
     if (!dir.unified && (dir.controllers & needed) == 0) continue;
-    leaf.push_back({dir.path + "/" + key.job + "." + std::to_string(key.attempt), dir.controllers, dir.unified});
+    leaf.push_back(
+        {dir.path + "/" + key.job + "." + std::to_string(key.attempt), dir.controllers, dir.unified});
   }
   return leaf;
 }
@@ -221,15 +230,19 @@ void Cgroup::kill_all() const {
   // A member that forks faster than we read the list would escape for ever if it were not frozen. A signal
   // is kept pending by a frozen process and takes effect at the thaw.
   for (const CgroupDir& dir : dirs_) {
-    if (has(dir.controllers, Controller::kFreezer)) (void)write_control(dir.path + "/freezer.state", "FROZEN");
-    if (dir.unified && exists(dir.path + "/cgroup.freeze")) (void)write_control(dir.path + "/cgroup.freeze", "1");
+    if (has(dir.controllers, Controller::kFreezer))
+      (void)write_control(dir.path + "/freezer.state", "FROZEN");
+    if (dir.unified && exists(dir.path + "/cgroup.freeze"))
+      (void)write_control(dir.path + "/cgroup.freeze", "1");
   }
   for (const CgroupDir& dir : dirs_) {
     for (const pid_t pid : members(dir)) kill(pid, SIGKILL);
   }
   for (const CgroupDir& dir : dirs_) {
-    if (has(dir.controllers, Controller::kFreezer)) (void)write_control(dir.path + "/freezer.state", "THAWED");
-    if (dir.unified && exists(dir.path + "/cgroup.freeze")) (void)write_control(dir.path + "/cgroup.freeze", "0");
+    if (has(dir.controllers, Controller::kFreezer))
+      (void)write_control(dir.path + "/freezer.state", "THAWED");
+    if (dir.unified && exists(dir.path + "/cgroup.freeze"))
+      (void)write_control(dir.path + "/cgroup.freeze", "0");
   }
 }
 
@@ -240,7 +253,8 @@ bool Cgroup::empty() const {
 std::int64_t Cgroup::out_of_memory_kills() const {
   for (const CgroupDir& dir : dirs_) {
     if (!has(dir.controllers, Controller::kMemory)) continue;
-    const Result<std::string> text = read_file(dir.path + (dir.unified ? "/memory.events" : "/memory.oom_control"));
+    const Result<std::string> text =
+        read_file(dir.path + (dir.unified ? "/memory.events" : "/memory.oom_control"));
     if (text) return oom_kill_field(*text);
   }
   return 0;

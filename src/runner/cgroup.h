@@ -1,5 +1,6 @@
-// The control groups of attempts: one parent group for all of them, one leaf `<job>.<attempt>` for each, in every
-// hierarchy that is needed. Limits sit where their controller is (v1 or v2); the kill is v2's where there is one.
+// The control groups of attempts: one parent group for all of them, one leaf `<job>.<attempt>` for each, in
+// every hierarchy that is needed. Limits sit where their controller is (v1 or v2); the kill is v2's where
+// there is one.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ struct CgroupDir {
 // The parent group. Immutable after open(), hence thread-safe.
 class CgroupParent {
  public:
-  // Creates the parent group in each hierarchy. `name` without a leading slash lies below our own group, with one
-  // below the root of the mount. Never fails: what cannot be had is left out and named by missing().
+  // Creates the parent group in each hierarchy. `name` without a leading slash lies below our own group, with
+  // one below the root of the mount. Never fails: what cannot be had is left out and named by missing().
   // Where v2 forbids processes in a group with controllers, the own processes move to `<own>/<name>-daemon`.
   static CgroupParent open(const std::vector<Hierarchy>& layout, const std::string& name);
 
@@ -51,7 +52,8 @@ class Cgroup {
 
   // Makes the directories and writes the limits. Leftovers of an older attempt of that name are killed and
   // removed first. On failure nothing is left behind.
-  Result<void> create(const HostLimits& limits, const std::vector<DeviceNumber>& devices, bool filter_devices);
+  Result<void> create(const HostLimits& limits, const std::vector<DeviceNumber>& devices,
+                      bool filter_devices);
 
   // The files to which a process writes "0" to join.
   std::vector<std::string> join_files() const;

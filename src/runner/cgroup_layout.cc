@@ -26,7 +26,8 @@ ControllerSet parse_controllers(std::string_view comma_list) {
   ControllerSet set = 0;
   for (const std::string_view name : split(comma_list, ',')) {
     for (const Controller controller : kControllers) {
-      if (name == to_string(controller)) set = static_cast<ControllerSet>(set | static_cast<ControllerSet>(controller));
+      if (name == to_string(controller))
+        set = static_cast<ControllerSet>(set | static_cast<ControllerSet>(controller));
     }
   }
   return set;
@@ -37,7 +38,8 @@ std::string unescape(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '\\' && at + 3 < text.size()) {
-      out.push_back(static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 + (text[at + 3] - '0')));
+      out.push_back(
+          static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 + (text[at + 3] - '0')));
       at += 3;
     } else {
       out.push_back(text[at]);
@@ -64,8 +66,8 @@ std::vector<Membership> parse_self_cgroup(std::string_view text) {
   return all;
 }
 
-// The path of our group below the mount. A path that is not below the mounted root (a group of another namespace)
-// leaves the mount point itself, which is then all that we can reach.
+// The path of our group below the mount. A path that is not below the mounted root (a group of another
+// namespace) leaves the mount point itself, which is then all that we can reach.
 std::string below_mount(const std::string& root, const std::string& path) {
   if (path.find("/..") != std::string::npos) return "";
   if (root == "/") return path == "/" ? "" : path;
@@ -99,11 +101,16 @@ std::optional<Hierarchy> parse_mount(std::string_view line, const std::vector<Me
 
 std::string_view to_string(Controller controller) {
   switch (controller) {
-    case Controller::kCpu: return "cpu";
-    case Controller::kMemory: return "memory";
-    case Controller::kPids: return "pids";
-    case Controller::kDevices: return "devices";
-    case Controller::kFreezer: return "freezer";
+    case Controller::kCpu:
+      return "cpu";
+    case Controller::kMemory:
+      return "memory";
+    case Controller::kPids:
+      return "pids";
+    case Controller::kDevices:
+      return "devices";
+    case Controller::kFreezer:
+      return "freezer";
   }
   return "";
 }

@@ -1,4 +1,5 @@
-// Which control group hierarchies this machine has and where our own group is in each: v1, v2, or both (hybrid).
+// Which control group hierarchies this machine has and where our own group is in each: v1, v2, or both
+// (hybrid).
 #pragma once
 
 #include <cstdint>

@@ -50,8 +50,10 @@ Result<UniqueFd> with_socket(const std::string& path, const std::string& what, C
 
 std::string_view stop_word(StopReason reason) {
   switch (reason) {
-    case StopReason::kCancelled: return kStopCancelled;
-    case StopReason::kDeviceLost: return kStopDeviceLost;
+    case StopReason::kCancelled:
+      return kStopCancelled;
+    case StopReason::kDeviceLost:
+      return kStopDeviceLost;
   }
   return kStopCancelled;
 }
@@ -76,8 +78,8 @@ bool send_packet(int fd, std::string_view packet) {
 Result<UniqueFd> listen_at(const std::string& path) {
   unlink(path.c_str());
   TG_TRY(UniqueFd fd, with_socket(path, "cannot listen at", [](int made, const sockaddr* address) {
-    return bind(made, address, sizeof(sockaddr_un)) == 0 && listen(made, kBacklog) == 0;
-  }));
+           return bind(made, address, sizeof(sockaddr_un)) == 0 && listen(made, kBacklog) == 0;
+         }));
   if (chmod(path.c_str(), 0600) != 0) return fail(system_error("cannot protect " + path, errno));
   return fd;
 }

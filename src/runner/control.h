@@ -4,8 +4,8 @@
 //   from the supervisor:  state waiting | state running | state ended     (as an answer, and at each change)
 //                         failed <sentence>                               (it could not get ready, and ends)
 //
-// The connection that a supervisor is born with counts as its daemon: when that one ends before `go`, nothing is
-// ever started. Connections made later over control.sock have no such meaning.
+// The connection that a supervisor is born with counts as its daemon: when that one ends before `go`, nothing
+// is ever started. Connections made later over control.sock have no such meaning.
 #pragma once
 
 #include <cstdint>

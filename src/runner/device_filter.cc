@@ -55,15 +55,19 @@ std::vector<bpf_insn> filter_program(const std::vector<DeviceNumber>& devices) {
   return program;
 }
 
-long bpf(int command, bpf_attr& attributes) { return syscall(SYS_bpf, command, &attributes, sizeof attributes); }
+long bpf(int command, bpf_attr& attributes) {
+  return syscall(SYS_bpf, command, &attributes, sizeof attributes);
+}
 
-std::uint64_t address(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+std::uint64_t address(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
 
 }  // namespace
 
 const std::vector<DeviceNumber>& standard_devices() {
-  static const std::vector<DeviceNumber> devices = {
-      {1, 3}, {1, 5}, {1, 7}, {1, 8}, {1, 9}, {5, 0}, {5, 2}, {136, DeviceNumber::kAnyMinor}};
+  static const std::vector<DeviceNumber> devices = {{1, 3}, {1, 5}, {1, 7}, {1, 8},
+                                                    {1, 9}, {5, 0}, {5, 2}, {136, DeviceNumber::kAnyMinor}};
   return devices;
 }
 
@@ -89,7 +93,8 @@ Result<void> attach_device_filter(const std::string& path, const std::vector<Dev
   attach.attach_bpf_fd = static_cast<std::uint32_t>(filter.get());
   attach.attach_type = BPF_CGROUP_DEVICE;
   attach.attach_flags = BPF_F_ALLOW_MULTI;
-  if (bpf(BPF_PROG_ATTACH, attach) != 0) return fail(system_error("cannot attach a device filter to " + path, errno));
+  if (bpf(BPF_PROG_ATTACH, attach) != 0)
+    return fail(system_error("cannot attach a device filter to " + path, errno));
   return {};
 }
 

@@ -1,4 +1,5 @@
-// Which device nodes a job may open, told to the kernel: the v1 devices controller, or a BPF program on a v2 group.
+// Which device nodes a job may open, told to the kernel: the v1 devices controller, or a BPF program on a v2
+// group.
 #pragma once
 
 #include <cstdint>

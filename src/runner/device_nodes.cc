@@ -13,7 +13,7 @@ namespace {
 constexpr std::array kManagers = {"davinci_manager", "devmm_svm", "hisi_hdc"};
 
 std::optional<DeviceNode> find_node(const std::string& device_dir, const std::string& name) {
-  struct stat info {};
+  struct stat info{};
   if (stat((device_dir + "/" + name).c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) return std::nullopt;
   return DeviceNode{name, {major(info.st_rdev), minor(info.st_rdev)}};
 }
@@ -27,7 +27,8 @@ Result<std::vector<DeviceNode>> find_device_nodes(const std::string& device_dir,
     const std::string name = "davinci" + std::to_string(npu);
     std::optional<DeviceNode> node = find_node(device_dir, name);
     if (!node) {
-      return fail(Code::kUnavailable, "runner.device.missing", device_dir + "/" + name + " is not a device node",
+      return fail(Code::kUnavailable, "runner.device.missing",
+                  device_dir + "/" + name + " is not a device node",
                   "check that the driver is loaded and that the daemon's device directory is right");
     }
     nodes.push_back(std::move(*node));

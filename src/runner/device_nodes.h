@@ -1,6 +1,6 @@
 // The Ascend device nodes that a job gets: its own davinciN and the managers that every client opens.
-// Names and their meaning: the container notes of Ascend's driver (davinciN with N the physical id, davinci_manager,
-// devmm_svm, hisi_hdc).
+// Names and their meaning: the container notes of Ascend's driver (davinciN with N the physical id,
+// davinci_manager, devmm_svm, hisi_hdc).
 #pragma once
 
 #include <cstdint>

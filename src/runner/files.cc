@@ -22,7 +22,8 @@ Result<std::string> read_fd(int fd, std::size_t bytes_max) {
     if (got == 0) return text;
     text.append(buffer, static_cast<std::size_t>(got));
     if (text.size() > bytes_max) {
-      return fail(Code::kDataLoss, "runner.file.too_large", "larger than " + std::to_string(bytes_max) + " bytes");
+      return fail(Code::kDataLoss, "runner.file.too_large",
+                  "larger than " + std::to_string(bytes_max) + " bytes");
     }
   }
 }
@@ -57,7 +58,7 @@ int write_all(int fd, std::string_view text) {
 Result<void> make_directory(const std::string& path, mode_t mode) {
   if (mkdir(path.c_str(), mode) == 0) return {};
   const int error = errno;
-  struct stat info {};
+  struct stat info{};
   if (error == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return {};
   return fail(system_error("cannot create the directory " + path, error));
 }
@@ -95,7 +96,8 @@ Result<std::uint64_t> read_start_ticks(pid_t pid) {
   // The second field is the name in parentheses, which may itself hold blanks and parentheses.
   std::size_t at = text.rfind(')');
   constexpr int kFieldsAfterName = 20;
-  for (int field = 0; field < kFieldsAfterName && at != std::string::npos; ++field) at = text.find(' ', at + 1);
+  for (int field = 0; field < kFieldsAfterName && at != std::string::npos; ++field)
+    at = text.find(' ', at + 1);
   std::uint64_t ticks = 0;
   if (at != std::string::npos &&
       std::from_chars(text.data() + at + 1, text.data() + text.size(), ticks).ec == std::errc()) {

@@ -20,7 +20,8 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max = 1
 // The same from the start of an open file.
 Result<std::string> read_fd(int fd, std::size_t bytes_max);
 
-// One write(2) of `text` into a control file of the kernel (created where it is missing, as in a fixture tree).
+// One write(2) of `text` into a control file of the kernel (created where it is missing, as in a fixture
+// tree).
 Result<void> write_control(const std::string& path, std::string_view text);
 
 // Writes all of it; the errno of the first failure, or 0.

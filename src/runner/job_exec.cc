@@ -27,7 +27,9 @@ constexpr rlim_t kOpenFilesMax = 65536;
   _exit(127);
 }
 
-[[noreturn]] void give_up_errno(int errors, const std::string& what) { give_up(errors, what + ": " + errno_text(errno)); }
+[[noreturn]] void give_up_errno(int errors, const std::string& what) {
+  give_up(errors, what + ": " + errno_text(errno));
+}
 
 void join_groups(const ExecPlan& plan) {
   for (const UniqueFd& file : plan.join) {
@@ -36,7 +38,7 @@ void join_groups(const ExecPlan& plan) {
 }
 
 void reset_signals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) sigaction(number, &action, nullptr);
   sigset_t none;
@@ -67,7 +69,8 @@ void take_identity(const SuperviseSpec& spec, int errors) {
   syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
   drop_capabilities(errors);
   if (setgroups(launch.groups.size(), launch.groups.data()) != 0 ||
-      setresgid(launch.gid, launch.gid, launch.gid) != 0 || setresuid(launch.uid, launch.uid, launch.uid) != 0) {
+      setresgid(launch.gid, launch.gid, launch.gid) != 0 ||
+      setresuid(launch.uid, launch.uid, launch.uid) != 0) {
     give_up_errno(errors, "cannot take the user id " + std::to_string(launch.uid));
   }
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -139,7 +142,8 @@ void execute_program(const SuperviseSpec& spec, const ExecPlan& plan) {
   set_limits();
   connect_standard_streams(plan);
   if (spec.walls.user) take_identity(spec, plan.errors);
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up_errno(plan.errors, "cannot give up new privileges");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    give_up_errno(plan.errors, "cannot give up new privileges");
   umask(077);
   if (chdir(workdir.c_str()) != 0) give_up_errno(plan.errors, "cannot use the work directory " + workdir);
   std::vector<char*> argument_pointers = pointers(arguments);

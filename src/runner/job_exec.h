@@ -1,4 +1,5 @@
-// The last steps before the program runs, in its own process: control groups, identity, limits, signals, exec.
+// The last steps before the program runs, in its own process: control groups, identity, limits, signals,
+// exec.
 #pragma once
 
 #include <vector>
@@ -18,8 +19,9 @@ struct ExecPlan {
 // Opened before the control groups go out of sight.
 Result<std::vector<UniqueFd>> open_join_files(const SuperviseSpec& spec);
 
-// Adds to the job's environment what only the runner knows, where it is missing: HOME and TANGRAM_JOB_DIR (the work
-// directory of the attempt) and TMPDIR (its private temporary directory). Everything else is the caller's.
+// Adds to the job's environment what only the runner knows, where it is missing: HOME and TANGRAM_JOB_DIR
+// (the work directory of the attempt) and TMPDIR (its private temporary directory). Everything else is the
+// caller's.
 std::vector<std::string> job_environment(const SuperviseSpec& spec);
 
 [[noreturn]] void execute_program(const SuperviseSpec& spec, const ExecPlan& plan);

@@ -53,7 +53,9 @@ class JobInit {
   void on_exec_pipe();
   void reap();
   void signal_all(int signal_number) const;
-  void report(const InitReport& message) const { (void)send(channel_.get(), &message, sizeof message, MSG_NOSIGNAL); }
+  void report(const InitReport& message) const {
+    (void)send(channel_.get(), &message, sizeof message, MSG_NOSIGNAL);
+  }
   void report_failure(const std::string& text) const;
 
   const SuperviseSpec& spec_;
@@ -105,7 +107,8 @@ Result<void> JobInit::spawn_main() {
 
 void JobInit::loop() {
   for (;;) {
-    std::array<pollfd, 3> watched = {{{channel_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {exec_pipe_.get(), POLLIN, 0}}};
+    std::array<pollfd, 3> watched = {
+        {{channel_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {exec_pipe_.get(), POLLIN, 0}}};
     poll(watched.data(), watched.size(), hunting_ ? kHuntPauseMs : -1);
     if (watched[2].revents != 0) on_exec_pipe();
     if (watched[0].revents != 0) on_command();
@@ -114,7 +117,8 @@ void JobInit::loop() {
   }
 }
 
-// End of file means that the exec has closed the pipe, hence succeeded; or that the child was killed before it.
+// End of file means that the exec has closed the pipe, hence succeeded; or that the child was killed before
+// it.
 void JobInit::on_exec_pipe() {
   char text[sizeof InitReport::text] = {};
   const ssize_t got = read(exec_pipe_.get(), text, sizeof text - 1);

@@ -1,6 +1,7 @@
 // The first process of a job. It builds the job's view of the machine, starts the program under the tenant's
-// identity, collects every process the program leaves behind, and ends when none is left. With own namespaces it is
-// process 1 of the job, so that its death is the job's; without them it is a subreaper that hunts down what remains.
+// identity, collects every process the program leaves behind, and ends when none is left. With own namespaces
+// it is process 1 of the job, so that its death is the job's; without them it is a subreaper that hunts down
+// what remains.
 #pragma once
 
 #include <sys/types.h>
@@ -18,9 +19,9 @@ namespace tangram::runner {
 // What init tells the supervisor, one packet each.
 struct InitReport {
   enum class Kind : std::uint8_t {
-    kExecuted,    // the program runs
-    kFailed,      // it could not be started; `text` says why
-    kMainEnded,   // `wait_status` as waitpid(2) gives it; other processes may remain
+    kExecuted,   // the program runs
+    kFailed,     // it could not be started; `text` says why
+    kMainEnded,  // `wait_status` as waitpid(2) gives it; other processes may remain
   };
 
   Kind kind = Kind::kFailed;

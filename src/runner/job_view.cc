@@ -26,18 +26,20 @@ struct Source {
   bool is_directory = true;
 };
 
-std::string fd_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+std::string fd_path(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
 
 Result<void> do_mount(const char* source, const std::string& target, const char* type, unsigned long flags,
                       const char* options) {
   if (mount(source, target.c_str(), type, flags, options) == 0) return {};
-  return fail(system_error("cannot mount " + std::string(type == nullptr ? "a directory" : type) + " on " + target,
-                           errno));
+  return fail(system_error(
+      "cannot mount " + std::string(type == nullptr ? "a directory" : type) + " on " + target, errno));
 }
 
 Result<Source> open_source(const std::string& path) {
   Source source{UniqueFd(open(path.c_str(), O_PATH | O_CLOEXEC)), true};
-  struct stat info {};
+  struct stat info{};
   if (!source.fd.valid() || fstat(source.fd.get(), &info) != 0) {
     return fail(system_error("cannot open " + path, errno));
   }
@@ -71,8 +73,8 @@ Result<void> build_dev(const SuperviseSpec& spec, const std::vector<DeviceNode>&
     const char* name;
     DeviceNumber number;
   };
-  static constexpr std::array kStandard = {Standard{"null", {1, 3}},   Standard{"zero", {1, 5}},
-                                           Standard{"full", {1, 7}},   Standard{"random", {1, 8}},
+  static constexpr std::array kStandard = {Standard{"null", {1, 3}},    Standard{"zero", {1, 5}},
+                                           Standard{"full", {1, 7}},    Standard{"random", {1, 8}},
                                            Standard{"urandom", {1, 9}}, Standard{"tty", {5, 0}}};
   static constexpr std::array<std::array<const char*, 2>, 5> kLinks = {{{"pts/ptmx", "ptmx"},
                                                                         {"/proc/self/fd", "fd"},
@@ -94,7 +96,8 @@ Result<void> build_dev(const SuperviseSpec& spec, const std::vector<DeviceNode>&
   }
   TG_TRY_VOID(make_directory("/dev/pts", 0755));
   TG_TRY_VOID(make_directory("/dev/shm", 0755));
-  TG_TRY_VOID(do_mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"));
+  TG_TRY_VOID(
+      do_mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"));
   TG_TRY_VOID(do_mount("tmpfs", "/dev/shm", "tmpfs", kPlain, "mode=1777"));
   return do_mount(nullptr, "/dev", nullptr, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr);
 }
@@ -103,9 +106,12 @@ bool inside(const std::string& path, const std::string& directory) {
   return path == directory || path.starts_with(directory + "/");
 }
 
-bool visible(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+bool visible(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
 
-// A bind to "itself" of what was covered. The new components belong to root, the directory itself to the tenant.
+// A bind to "itself" of what was covered. The new components belong to root, the directory itself to the
+// tenant.
 Result<void> show_again(int source, const std::string& path) {
   TG_TRY_VOID(make_directories(path, 0755));
   return bind(source, path, kPlain);
@@ -156,7 +162,8 @@ Result<void> build_job_view(const SuperviseSpec& spec, const std::vector<DeviceN
     if (visible(path)) TG_TRY_VOID(bind(tmp.fd.get(), path, kPlain));
   }
   for (const std::string& hidden : spec.hidden_paths) {
-    if (visible(hidden)) TG_TRY_VOID(do_mount("tmpfs", hidden, "tmpfs", kPlain, "mode=755,size=64k,nr_inodes=256"));
+    if (visible(hidden))
+      TG_TRY_VOID(do_mount("tmpfs", hidden, "tmpfs", kPlain, "mode=755,size=64k,nr_inodes=256"));
   }
   TG_TRY_VOID(show_again(work.fd.get(), dir.work()));
   const std::string& wanted = spec.launch.workdir;
@@ -164,7 +171,8 @@ Result<void> build_job_view(const SuperviseSpec& spec, const std::vector<DeviceN
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const BindMount& bind_mount = spec.mounts[i];
     TG_TRY_VOID(make_target(bind_mount.target, sources[i].is_directory));
-    TG_TRY_VOID(bind(sources[i].fd.get(), bind_mount.target, bind_mount.read_only ? kPlain | MS_RDONLY : kPlain));
+    TG_TRY_VOID(
+        bind(sources[i].fd.get(), bind_mount.target, bind_mount.read_only ? kPlain | MS_RDONLY : kPlain));
   }
   return {};
 }

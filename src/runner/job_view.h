@@ -1,6 +1,6 @@
-// What a job sees of the machine: its own mounts, processes and IPC, a /dev with only its own devices, a private
-// /tmp, and nothing of Tangram's state but its own directory. Runs in the job's init process, as root, in fresh
-// mount, PID and IPC namespaces. The network stays shared.
+// What a job sees of the machine: its own mounts, processes and IPC, a /dev with only its own devices, a
+// private /tmp, and nothing of Tangram's state but its own directory. Runs in the job's init process, as
+// root, in fresh mount, PID and IPC namespaces. The network stays shared.
 #pragma once
 
 #include <string>

@@ -31,7 +31,9 @@ int copy_range(int from, std::int64_t offset, std::int64_t count, int to) {
   return 0;
 }
 
-std::string cut_mark(std::int64_t bytes) { return "\n[tangram: " + std::to_string(bytes) + " bytes were cut here]\n"; }
+std::string cut_mark(std::int64_t bytes) {
+  return "\n[tangram: " + std::to_string(bytes) + " bytes were cut here]\n";
+}
 
 }  // namespace
 
@@ -93,7 +95,8 @@ bool LogFile::cut_middle() {
   const std::int64_t cut = cut_ + tail_from - (head_end_ == 0 ? head : tail_start_);
   const std::string mark = cut_mark(cut);
   const std::string beside = path_ + ".new";
-  UniqueFd fresh(::open(beside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  UniqueFd fresh(
+      ::open(beside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   int error = fresh.valid() ? 0 : errno;
   if (error == 0) error = copy_range(fd_.get(), 0, head, fresh.get());
   if (error == 0) error = write_all(fresh.get(), mark);

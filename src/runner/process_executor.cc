@@ -78,7 +78,8 @@ class ProcessExecutor final : public Executor {
   std::vector<std::string> missing_walls() const override { return walls_.missing; }
 
  private:
-  Result<void> reserve(const AttemptKey& key, Attempt::Phase phase, const std::optional<SupervisorIdentity>& identity);
+  Result<void> reserve(const AttemptKey& key, Attempt::Phase phase,
+                       const std::optional<SupervisorIdentity>& identity);
   void forget(const AttemptKey& key);
   Result<Spawned> spawn_in_new_dir(const LaunchSpec& spec);
   Result<Spawned> spawn_for(const LaunchSpec& spec, const AttemptDir& dir);
@@ -201,7 +202,8 @@ Result<Spawned> ProcessExecutor::spawn_for(const LaunchSpec& spec, const Attempt
   Cgroup(supervise.cgroup).remove();
   if (!ready) return fail(std::move(ready).error());
   const bool told = ready->starts_with(kFailedPrefix);
-  return fail(Code::kUnavailable, "runner.supervisor.failed", told ? ready->substr(kFailedPrefix.size()) : *ready);
+  return fail(Code::kUnavailable, "runner.supervisor.failed",
+              told ? ready->substr(kFailedPrefix.size()) : *ready);
 }
 
 Result<SupervisorIdentity> ProcessExecutor::prepare(const LaunchSpec& spec) {
@@ -223,7 +225,8 @@ Result<SupervisorIdentity> ProcessExecutor::prepare(const LaunchSpec& spec) {
                    std::move(result).error()));
 }
 
-Result<void> ProcessExecutor::watch(const AttemptKey& key, Attempt& attempt, UniqueFd connection, UniqueFd pidfd) {
+Result<void> ProcessExecutor::watch(const AttemptKey& key, Attempt& attempt, UniqueFd connection,
+                                    UniqueFd pidfd) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = attempt.number * 2;
@@ -273,7 +276,8 @@ Result<void> ProcessExecutor::stop(const AttemptKey& key, StopReason reason) {
   return {};
 }
 
-Result<void> ProcessExecutor::adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& identity) {
+Result<void> ProcessExecutor::adopt(const AttemptKey& key,
+                                    const std::optional<SupervisorIdentity>& identity) {
   TG_TRY_VOID(check_key(key));
   TG_TRY_VOID(reserve(key, Attempt::Phase::kLooking, identity));
   wake();
@@ -293,7 +297,8 @@ Result<void> ProcessExecutor::remove(const AttemptKey& key) {
   TG_TRY_VOID(check_ended(key));
   TG_TRY(const std::optional<UniqueFd> lock, try_lock(dir.lock()));
   if (!lock) {
-    return fail(Code::kFailedPrecondition, "runner.attempt.live", dir.path + " is held by a supervisor: adopt it first");
+    return fail(Code::kFailedPrecondition, "runner.attempt.live",
+                dir.path + " is held by a supervisor: adopt it first");
   }
   if (const Result<std::vector<CgroupDir>> groups = read_cgroup_list(dir, key)) Cgroup(*groups).remove();
   std::error_code error;
@@ -332,7 +337,8 @@ void ProcessExecutor::run() {
 int ProcessExecutor::wait_ms() const {
   std::int64_t until = kUnlimited;
   for (const auto& [key, attempt] : attempts_) {
-    const bool timed = attempt.phase == Attempt::Phase::kLooking || attempt.phase == Attempt::Phase::kEmptying;
+    const bool timed =
+        attempt.phase == Attempt::Phase::kLooking || attempt.phase == Attempt::Phase::kEmptying;
     if (timed) until = std::min(until, attempt.next_try_ms);
   }
   if (until == kUnlimited) return -1;
@@ -380,9 +386,13 @@ void ProcessExecutor::read_connection(const AttemptKey& key, Attempt& attempt, C
   std::string packet;
   while (attempt.connection.valid()) {
     switch (receive_packet(attempt.connection.get(), packet)) {
-      case Received::kNothing: return;
-      case Received::kEnd: attempt.connection.reset(); return;
-      case Received::kPacket: break;
+      case Received::kNothing:
+        return;
+      case Received::kEnd:
+        attempt.connection.reset();
+        return;
+      case Received::kPacket:
+        break;
     }
     if (packet != kStateRunning || attempt.said_running) continue;
     attempt.said_running = true;
@@ -418,7 +428,8 @@ void ProcessExecutor::reach(const AttemptKey& key, Attempt& attempt) {
   if (getsockopt(connection->get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
   Result<UniqueFd> pidfd = open_pidfd(peer.pid);
   if (!pidfd) return;
-  // Still locked after the handle was made, so the handle is that of the holder and not of a successor of its pid.
+  // Still locked after the handle was made, so the handle is that of the holder and not of a successor of its
+  // pid.
   const Result<std::optional<UniqueFd>> lock = try_lock(attempt.dir.lock());
   if (!lock || lock->has_value()) return;
   if (attempt.identity && attempt.identity->pid != peer.pid) {
@@ -441,7 +452,8 @@ bool ProcessExecutor::settle(const AttemptKey& key, Attempt& attempt, Calls& cal
     attempt.pause_ms = kRetryMsMin;
     return try_emptying(key, attempt, calls);
   }
-  if (const Result<std::vector<CgroupDir>> groups = read_cgroup_list(attempt.dir, key)) Cgroup(*groups).remove();
+  if (const Result<std::vector<CgroupDir>> groups = read_cgroup_list(attempt.dir, key))
+    Cgroup(*groups).remove();
   AttemptExit told = **record;
   if (told.outcome == Outcome::kNotStarted) told.released = access(attempt.dir.started().c_str(), F_OK) == 0;
   tell_exit(told, calls);
@@ -478,11 +490,13 @@ AttemptExit ProcessExecutor::lost_record(const AttemptKey& key, const Attempt& a
   record.key = key;
   const bool same_boot = !attempt.identity || attempt.identity->boot_id == boot_id_;
   const bool dir_there = access(attempt.dir.path.c_str(), F_OK) == 0;
-  const bool started = dir_there ? access(attempt.dir.started().c_str(), F_OK) == 0 : attempt.identity.has_value();
+  const bool started =
+      dir_there ? access(attempt.dir.started().c_str(), F_OK) == 0 : attempt.identity.has_value();
   if (!same_boot) {
     record.message = "the machine was restarted: what became of it is unknown";
   } else if (started) {
-    record.message = "its supervisor was killed: what became of it is unknown, and all its processes were ended";
+    record.message =
+        "its supervisor was killed: what became of it is unknown, and all its processes were ended";
   } else {
     record.outcome = Outcome::kNotStarted;
     record.message = "its supervisor went away before it let the job start";

@@ -90,7 +90,8 @@ std::vector<std::string> supervisor_environment() {
 
 }  // namespace
 
-Result<Spawned> spawn_supervisor(const std::string& program, const std::string& argument, const std::string& spec) {
+Result<Spawned> spawn_supervisor(const std::string& program, const std::string& argument,
+                                 const std::string& spec) {
   TG_TRY(const UniqueFd memory, sealed_memory(spec));
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -126,10 +127,12 @@ Result<std::string> wait_for_packet(const UniqueFd& connection, std::int64_t tim
   for (;;) {
     std::string packet;
     switch (receive_packet(connection.get(), packet)) {
-      case Received::kPacket: return packet;
+      case Received::kPacket:
+        return packet;
       case Received::kEnd:
         return fail(Code::kUnavailable, "runner.supervisor.gone", "the supervisor ended before it was ready");
-      case Received::kNothing: break;
+      case Received::kNothing:
+        break;
     }
     const std::int64_t left = deadline - boot_time_ms();
     if (left <= 0) {

@@ -120,10 +120,18 @@ void visit_spec(Visitor& visitor, Spec& spec) {
   visitor.visit(spec.hidden_paths);
 }
 
-void Writer::visit(const CgroupDir& dir) { visit_cgroup(*this, dir); }
-void Writer::visit(const BindMount& mount) { visit_mount(*this, mount); }
-void Reader::visit(CgroupDir& dir) { visit_cgroup(*this, dir); }
-void Reader::visit(BindMount& mount) { visit_mount(*this, mount); }
+void Writer::visit(const CgroupDir& dir) {
+  visit_cgroup(*this, dir);
+}
+void Writer::visit(const BindMount& mount) {
+  visit_mount(*this, mount);
+}
+void Reader::visit(CgroupDir& dir) {
+  visit_cgroup(*this, dir);
+}
+void Reader::visit(BindMount& mount) {
+  visit_mount(*this, mount);
+}
 
 template <class T>
 void Writer::visit(const std::vector<T>& items) {

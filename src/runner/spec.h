@@ -1,5 +1,6 @@
-// What the executor hands to a supervisor: the launch itself and where everything is. It travels through a sealed
-// memory file that both ends have open, never over a command line, an environment or a disk: it holds secrets.
+// What the executor hands to a supervisor: the launch itself and where everything is. It travels through a
+// sealed memory file that both ends have open, never over a command line, an environment or a disk: it holds
+// secrets.
 #pragma once
 
 #include <string>
@@ -24,19 +25,19 @@ struct BindMount {
 
 // What holds tenants apart. Without root most of it is missing.
 struct Walls {
-  bool user = false;            // jobs run as the tenant's uid
-  bool namespaces = false;      // own mounts, processes and IPC
-  bool device_filter = false;   // in the control group
+  bool user = false;           // jobs run as the tenant's uid
+  bool namespaces = false;     // own mounts, processes and IPC
+  bool device_filter = false;  // in the control group
 
   friend bool operator==(const Walls&, const Walls&) = default;
 };
 
 struct SuperviseSpec {
   LaunchSpec launch;
-  std::string dir;                        // of the attempt; exists
+  std::string dir;  // of the attempt; exists
   std::vector<CgroupDir> cgroup;
   Walls walls;
-  std::string device_dir;                 // where davinciN and the managers are
+  std::string device_dir;  // where davinciN and the managers are
   std::vector<BindMount> mounts;
   std::vector<std::string> hidden_paths;  // empty directories in the job's view
 };

@@ -38,8 +38,7 @@ constexpr std::size_t kLogReadBytes = 1 << 16;
 
 class Supervisor {
  public:
-  explicit Supervisor(SuperviseSpec spec)
-      : spec_(std::move(spec)), dir_{spec_.dir}, cgroup_(spec_.cgroup) {}
+  explicit Supervisor(SuperviseSpec spec) : spec_(std::move(spec)), dir_{spec_.dir}, cgroup_(spec_.cgroup) {}
 
   Result<void> get_ready();
   // Until the attempt is over and recorded.
@@ -93,7 +92,8 @@ class Supervisor {
 
 Result<void> Supervisor::get_ready() {
   TG_TRY(std::optional<UniqueFd> lock, try_lock(dir_.lock()));
-  if (!lock) return fail(Code::kAlreadyExists, "runner.lock.held", dir_.lock() + " is held by another supervisor");
+  if (!lock)
+    return fail(Code::kAlreadyExists, "runner.lock.held", dir_.lock() + " is held by another supervisor");
   lock_ = std::move(*lock);
   connections_.emplace_back(kControlFd);
   TG_TRY(listener_, listen_at(dir_.control()));
@@ -237,10 +237,15 @@ void Supervisor::on_deadline() {
       imposed_ = Outcome::kTimedOut;
       terminate();
       return;
-    case Phase::kTerminating: kill_all(); return;
-    case Phase::kKilling: finish_if_empty(); return;
+    case Phase::kTerminating:
+      kill_all();
+      return;
+    case Phase::kKilling:
+      finish_if_empty();
+      return;
     case Phase::kWaiting:
-    case Phase::kOver: return;
+    case Phase::kOver:
+      return;
   }
 }
 
@@ -362,7 +367,8 @@ void become_supervisor() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Only root may ask to be spared; without it the supervisor takes its chance like everything else.
   (void)write_control("/proc/self/oom_score_adj", "-900");
-  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2}) signal(number, SIG_IGN);
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2})
+    signal(number, SIG_IGN);
   syscall(SYS_close_range, static_cast<unsigned>(kControlFd) + 1, ~0U, 0U);
   for (const int fd : {kSpecFd, kControlFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
 }

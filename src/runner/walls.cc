@@ -21,10 +21,12 @@ Result<std::string> probe_namespaces_of(const ProcessExecutorConfig& config) {
 
 Result<void> make_mount_targets(const ProcessExecutorConfig& config) {
   for (const BindMount& mount : config.mounts) {
-    struct stat info {};
-    if (stat(mount.source.c_str(), &info) != 0) return fail(system_error("cannot find " + mount.source, errno));
+    struct stat info{};
+    if (stat(mount.source.c_str(), &info) != 0)
+      return fail(system_error("cannot find " + mount.source, errno));
     if (access(mount.target.c_str(), F_OK) == 0) continue;
-    const std::string parent = S_ISDIR(info.st_mode) ? mount.target : mount.target.substr(0, mount.target.rfind('/'));
+    const std::string parent =
+        S_ISDIR(info.st_mode) ? mount.target : mount.target.substr(0, mount.target.rfind('/'));
     TG_TRY_VOID(make_directories(parent, 0755));
   }
   return {};
@@ -63,7 +65,8 @@ Result<MachineWalls> find_walls(const ProcessExecutorConfig& config) {
     TG_TRY_VOID(make_mount_targets(config));
   }
   if (!found.cgroups.can_filter_devices()) {
-    found.missing.emplace_back("no control group for devices: only the job's own /dev keeps it from other NPUs");
+    found.missing.emplace_back(
+        "no control group for devices: only the job's own /dev keeps it from other NPUs");
   } else if (const Result<void> filter = try_device_filter(found.cgroups); !filter) {
     found.missing.push_back("no device filter (" + filter.error().to_string() +
                             "): only the job's own /dev keeps it from other NPUs");

@@ -16,8 +16,9 @@ struct MachineWalls {
   std::vector<std::string> missing;  // one sentence each
 };
 
-// Tries each wall once, makes the parent control group, and creates the targets of configured mounts. An error
-// only for what no job could run with: a supervisor that does not start, a mount whose source is missing.
+// Tries each wall once, makes the parent control group, and creates the targets of configured mounts. An
+// error only for what no job could run with: a supervisor that does not start, a mount whose source is
+// missing.
 Result<MachineWalls> find_walls(const ProcessExecutorConfig& config);
 
 }  // namespace tangram::runner

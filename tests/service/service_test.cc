@@ -53,7 +53,7 @@ TEST_F(ServiceTest, JournalsEachStepBeforeItsEffect) {
 // Without this, a job would see other devices than it was given, or none.
 TEST_F(ServiceTest, GivesTheJobItsDevicesAndIdentity) {
   machine.job("team-a", 1);
-  const std::string job = machine.job("team-b", 2, R"(,"env":{"FOO":"bar","TANGRAM_JOB_ID":"mine"},"name":"infer")");
+  const std::string job = machine.job("team-b", 2, R"(,"env":{"FOO":"bar","LANG":"zh_CN.UTF-8"},"name":"infer")");
   ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
   const auto process = machine.world.process({job, 1});
   ASSERT_TRUE(process);
@@ -67,6 +67,7 @@ TEST_F(ServiceTest, GivesTheJobItsDevicesAndIdentity) {
   EXPECT_THAT(spec.env, Contains(Pair("TANGRAM_JOB_ID", job)));
   EXPECT_THAT(spec.env, Contains(Pair("TANGRAM_JOB_NAME", "infer")));
   EXPECT_THAT(spec.env, Contains(Pair("FOO", "bar")));
+  EXPECT_THAT(spec.env, Contains(Pair("LANG", "zh_CN.UTF-8")));
 }
 
 // Without this, a tenant could pass its quota, or wait for ever after room was made.
