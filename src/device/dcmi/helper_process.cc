@@ -19,8 +19,6 @@
 
 #include "base/invariant.h"
 
-extern char** environ;
-
 namespace tangram::device {
 namespace {
 
