@@ -23,7 +23,8 @@ Target read_target() {
   target.name = text;
   const auto colon = target.name.rfind(':');
   if (colon != std::string_view::npos) {
-    std::from_chars(target.name.data() + colon + 1, target.name.data() + target.name.size(), target.countdown);
+    std::from_chars(target.name.data() + colon + 1, target.name.data() + target.name.size(),
+                    target.countdown);
     target.name = target.name.substr(0, colon);
   }
   return target;

@@ -1,6 +1,6 @@
 // Named places between two steps that must survive a kill. In a test build (TANGRAM_CRASH_POINTS), a process
-// started with TANGRAM_CRASH_AT=<name>[:<n>] kills itself with SIGKILL the n-th time (default the first) it passes
-// that place. In any other build a crash point is nothing at all.
+// started with TANGRAM_CRASH_AT=<name>[:<n>] kills itself with SIGKILL the n-th time (default the first) it
+// passes that place. In any other build a crash point is nothing at all.
 #pragma once
 
 namespace tangram {

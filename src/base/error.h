@@ -1,4 +1,5 @@
-// What went wrong, in a form that serves a machine (code, reason), a person (message, hint) and a log (cause).
+// What went wrong, in a form that serves a machine (code, reason), a person (message, hint) and a log
+// (cause).
 #pragma once
 
 #include <cstdint>
@@ -11,23 +12,24 @@
 
 namespace tangram {
 
-// Closed set, on the scale of google.rpc.Code. One table in `wire` maps it to an HTTP status and an exit code.
+// Closed set, on the scale of google.rpc.Code. One table in `wire` maps it to an HTTP status and an exit
+// code.
 enum class Code : std::uint8_t {
-  kInvalidArgument,    // the request itself is wrong; sending it again changes nothing
+  kInvalidArgument,  // the request itself is wrong; sending it again changes nothing
   kNotFound,
   kAlreadyExists,
-  kPermissionDenied,   // known caller, not allowed
-  kUnauthenticated,    // caller not known
-  kFailedPrecondition, // right request, wrong state (tenant still has jobs)
-  kPolicyRefused,      // refused by quota or policy, and would always be
-  kNotNow,             // would be possible later (--no-wait)
-  kResourceExhausted,  // a limit of the service itself (queue length, rate, body size)
-  kAborted,            // lost a race; try again
-  kUnavailable,        // the thing asked is away (daemon, device, store)
+  kPermissionDenied,    // known caller, not allowed
+  kUnauthenticated,     // caller not known
+  kFailedPrecondition,  // right request, wrong state (tenant still has jobs)
+  kPolicyRefused,       // refused by quota or policy, and would always be
+  kNotNow,              // would be possible later (--no-wait)
+  kResourceExhausted,   // a limit of the service itself (queue length, rate, body size)
+  kAborted,             // lost a race; try again
+  kUnavailable,         // the thing asked is away (daemon, device, store)
   kDeadlineExceeded,
   kDataLoss,
   kUnimplemented,
-  kInternal,           // a bug
+  kInternal,  // a bug
 };
 
 std::string_view to_string(Code code);

@@ -8,8 +8,9 @@ namespace tangram {
 
 }  // namespace tangram
 
-#define TG_ASSERT(condition, message) \
-  (static_cast<bool>(condition) ? void(0) : ::tangram::invariant_failed(#condition, __FILE__, __LINE__, message))
+#define TG_ASSERT(condition, message)     \
+  (static_cast<bool>(condition) ? void(0) \
+                                : ::tangram::invariant_failed(#condition, __FILE__, __LINE__, message))
 
 // For checks that cost more than O(1).
 #ifdef NDEBUG

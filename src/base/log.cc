@@ -14,7 +14,8 @@ constexpr const char* kPattern = "%Y-%m-%dT%H:%M:%S.%e %n %l %v";
 
 std::shared_ptr<spdlog::logger>& logger() {
   static std::shared_ptr<spdlog::logger> instance = [] {
-    auto made = std::make_shared<spdlog::logger>("tangram", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made =
+        std::make_shared<spdlog::logger>("tangram", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern(kPattern);
     return made;
   }();
@@ -23,10 +24,14 @@ std::shared_ptr<spdlog::logger>& logger() {
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
-    case Level::kDebug: return spdlog::level::debug;
-    case Level::kInfo: return spdlog::level::info;
-    case Level::kWarn: return spdlog::level::warn;
-    case Level::kError: return spdlog::level::err;
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarn:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
   }
   return spdlog::level::info;
 }
@@ -46,9 +51,17 @@ void start(std::string_view program, Level level) {
   logger() = std::move(made);
 }
 
-void debug(std::string_view message) { write(spdlog::level::debug, message); }
-void info(std::string_view message) { write(spdlog::level::info, message); }
-void warn(std::string_view message) { write(spdlog::level::warn, message); }
-void error(std::string_view message) { write(spdlog::level::err, message); }
+void debug(std::string_view message) {
+  write(spdlog::level::debug, message);
+}
+void info(std::string_view message) {
+  write(spdlog::level::info, message);
+}
+void warn(std::string_view message) {
+  write(spdlog::level::warn, message);
+}
+void error(std::string_view message) {
+  write(spdlog::level::err, message);
+}
 
 }  // namespace tangram::log

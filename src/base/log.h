@@ -1,5 +1,5 @@
-// Leveled log lines on standard error, where systemd or a terminal picks them up. The core never includes this.
-// Never pass a secret: values of environment variables, tokens and job arguments stay out of the log.
+// Leveled log lines on standard error, where systemd or a terminal picks them up. The core never includes
+// this. Never pass a secret: values of environment variables, tokens and job arguments stay out of the log.
 #pragma once
 
 #include <string_view>

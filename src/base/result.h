@@ -13,11 +13,14 @@ template <class T>
 using Result = tl::expected<T, Error>;
 
 // `return fail(...)` from any function that returns a Result.
-inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+inline tl::unexpected<Error> fail(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
 
 inline tl::unexpected<Error> fail(Code code, std::string reason, std::string message, std::string hint = {},
                                   Details details = {}) {
-  return fail(Error{code, std::move(reason), std::move(message), std::move(hint), std::move(details), nullptr});
+  return fail(
+      Error{code, std::move(reason), std::move(message), std::move(hint), std::move(details), nullptr});
 }
 
 }  // namespace tangram
@@ -26,15 +29,15 @@ inline tl::unexpected<Error> fail(Code code, std::string reason, std::string mes
 #define TG_CONCAT(a, b) TG_CONCAT_INNER(a, b)
 
 // TG_TRY(auto file, open(path)); returns the error to the caller, or goes on with the value.
-#define TG_TRY(declaration, expression)                                            \
-  auto TG_CONCAT(tg_try_, __LINE__) = (expression);                                \
-  if (!TG_CONCAT(tg_try_, __LINE__))                                               \
-    return ::tangram::fail(std::move(TG_CONCAT(tg_try_, __LINE__)).error());       \
+#define TG_TRY(declaration, expression)                                      \
+  auto TG_CONCAT(tg_try_, __LINE__) = (expression);                          \
+  if (!TG_CONCAT(tg_try_, __LINE__))                                         \
+    return ::tangram::fail(std::move(TG_CONCAT(tg_try_, __LINE__)).error()); \
   declaration = std::move(TG_CONCAT(tg_try_, __LINE__)).value()
 
 // The same for Result<void>.
-#define TG_TRY_VOID(expression)                                                    \
-  do {                                                                             \
-    auto tg_try_void = (expression);                                               \
-    if (!tg_try_void) return ::tangram::fail(std::move(tg_try_void).error());      \
+#define TG_TRY_VOID(expression)                                               \
+  do {                                                                        \
+    auto tg_try_void = (expression);                                          \
+    if (!tg_try_void) return ::tangram::fail(std::move(tg_try_void).error()); \
   } while (false)

@@ -42,8 +42,8 @@ const Unit* find_unit(std::span<const Unit> units, std::string_view name) {
 
 // One "<number>[.<fraction>]<unit>" from the front of `text`, which is shortened by it. Exact arithmetic: a
 // fraction that does not come to a whole number of the smallest unit is refused.
-Result<std::int64_t> take_quantity(std::string_view& text, std::span<const Unit> units, std::string_view whole,
-                                   std::string_view field, std::string_view example) {
+Result<std::int64_t> take_quantity(std::string_view& text, std::span<const Unit> units,
+                                   std::string_view whole, std::string_view field, std::string_view example) {
   std::int64_t integer = 0;
   const char* const end = text.data() + text.size();
   auto [after, status] = std::from_chars(text.data(), end, integer);
@@ -63,7 +63,8 @@ Result<std::int64_t> take_quantity(std::string_view& text, std::span<const Unit>
   const Unit* unit = find_unit(units, std::string_view(after, static_cast<std::size_t>(unit_end - after)));
   if (unit == nullptr) return bad_quantity(whole, field, example);
   __extension__ using Wide = __int128;
-  const Wide total = static_cast<Wide>(integer) * unit->factor + static_cast<Wide>(fraction) * unit->factor / scale;
+  const Wide total =
+      static_cast<Wide>(integer) * unit->factor + static_cast<Wide>(fraction) * unit->factor / scale;
   if (total >= kUnlimited || static_cast<Wide>(fraction) * unit->factor % scale != 0) {
     return bad_quantity(whole, field, example);
   }
@@ -119,7 +120,9 @@ Result<std::int64_t> parse_duration_ms(std::string_view text, std::string_view f
   return total;
 }
 
-std::string format_bytes(Bytes bytes) { return format_with(bytes.count, kByteUnits, "B"); }
+std::string format_bytes(Bytes bytes) {
+  return format_with(bytes.count, kByteUnits, "B");
+}
 
 std::string format_bits_per_second(std::int64_t bits_per_second) {
   return format_with(bits_per_second, kRateUnits, "bps");

@@ -27,8 +27,14 @@ struct Bytes {
 
   constexpr bool is_unlimited() const { return count >= kUnlimited; }
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
-  constexpr Bytes& operator+=(Bytes other) { count += other.count; return *this; }
-  constexpr Bytes& operator-=(Bytes other) { count -= other.count; return *this; }
+  constexpr Bytes& operator+=(Bytes other) {
+    count += other.count;
+    return *this;
+  }
+  constexpr Bytes& operator-=(Bytes other) {
+    count -= other.count;
+    return *this;
+  }
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count + b.count); }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count - b.count); }
   friend constexpr Bytes operator*(Bytes a, std::int64_t n) { return Bytes(a.count * n); }
@@ -44,12 +50,12 @@ struct TimeMs {
   static constexpr TimeMs never() { return TimeMs(kUnlimited); }
 };
 
-// "32GiB", "512MiB", "64KiB", "100B", also with a fraction ("1.5GiB") and as "32Gi"; a bare number is refused,
-// because a reader cannot tell its unit. `field` is named in the error.
+// "32GiB", "512MiB", "64KiB", "100B", also with a fraction ("1.5GiB") and as "32Gi"; a bare number is
+// refused, because a reader cannot tell its unit. `field` is named in the error.
 Result<Bytes> parse_bytes(std::string_view text, std::string_view field);
 
-// "90s", "15m", "24h", "2d", "1h30m"; a bare number is refused. Milliseconds ("250ms") are accepted. `field` is
-// named in the error. Result in milliseconds, 0 to 10 years.
+// "90s", "15m", "24h", "2d", "1h30m"; a bare number is refused. Milliseconds ("250ms") are accepted. `field`
+// is named in the error. Result in milliseconds, 0 to 10 years.
 Result<std::int64_t> parse_duration_ms(std::string_view text, std::string_view field);
 
 // "10Gbps", "500Mbps", "64Kbps": decimal units as networks count them. Result in bits per second.

@@ -6,8 +6,8 @@
 namespace tangram {
 
 using NodeIndex = Id<struct NodeTag, std::uint32_t>;
-using NpuIndex = Id<struct NpuTag, std::uint32_t>;    // one chip, over all nodes
-using TenantId = Id<struct TenantTag, std::uint32_t>; // given in the order of creation, never used twice
-using JobId = Id<struct JobTag, std::uint64_t>;       // the number of "j-<n>": the submit sequence
+using NpuIndex = Id<struct NpuTag, std::uint32_t>;     // one chip, over all nodes
+using TenantId = Id<struct TenantTag, std::uint32_t>;  // given in the order of creation, never used twice
+using JobId = Id<struct JobTag, std::uint64_t>;        // the number of "j-<n>": the submit sequence
 
 }  // namespace tangram

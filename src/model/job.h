@@ -29,14 +29,14 @@ enum class RestartPolicy : std::uint8_t {
 
 // How an attempt, and with the last attempt its job, ended.
 enum class Outcome : std::uint8_t {
-  kSucceeded,    // exit status 0
-  kFailed,       // other exit status, or a signal
-  kTimedOut,     // stopped at its time limit
+  kSucceeded,  // exit status 0
+  kFailed,     // other exit status, or a signal
+  kTimedOut,   // stopped at its time limit
   kCancelled,
-  kNotStarted,   // the program could not be executed
-  kLost,         // its supervisor or the machine went away: what became of it is unknown
-  kDeviceLost,   // an NPU it held went away
-  kRefused,      // --no-wait and not startable at once
+  kNotStarted,  // the program could not be executed
+  kLost,        // its supervisor or the machine went away: what became of it is unknown
+  kDeviceLost,  // an NPU it held went away
+  kRefused,     // --no-wait and not startable at once
 };
 
 struct JobSpec {
@@ -48,7 +48,7 @@ struct JobSpec {
   std::int64_t time_limit_ms = kUnlimited;  // per attempt
   bool no_wait = false;                     // refuse instead of waiting
   RestartPolicy restart = RestartPolicy::kNever;
-  std::int32_t restarts_max = 0;            // kOnFailure only
+  std::int32_t restarts_max = 0;  // kOnFailure only
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
@@ -61,10 +61,10 @@ struct JobStatus {
   std::int32_t attempt = 0;               // of the present or the last try; 0: none yet
   std::int32_t restarts = 0;
   TimeMs submitted_at;
-  TimeMs queued_at;                       // since when it waits (again)
+  TimeMs queued_at;  // since when it waits (again)
   TimeMs started_at;
   bool cancel_requested = false;
-  std::vector<NpuIndex> npus;             // ascending; the first is the primary device
+  std::vector<NpuIndex> npus;  // ascending; the first is the primary device
 };
 
 std::string_view to_string(JobState state);

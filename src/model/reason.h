@@ -14,22 +14,22 @@ enum class ReasonCode : std::uint8_t {
   kQuotaAiCores,
   kQuotaRunningJobs,
   kQuotaBandwidth,
-  kQuotaKept,             // the quota is kept for an older job of the same tenant that waited past the bound
-  kQuotaMemoryPerNpu,     // never
-  kQuotaRunTime,          // never
-  kQuotaPriority,         // never
-  kQuotaNpusNever,        // asks for more than the whole limit
+  kQuotaKept,          // the quota is kept for an older job of the same tenant that waited past the bound
+  kQuotaMemoryPerNpu,  // never
+  kQuotaRunTime,       // never
+  kQuotaPriority,      // never
+  kQuotaNpusNever,     // asks for more than the whole limit
   kQuotaMemoryTotalNever,
   kQuotaAiCoresNever,
-  kQuotaRunningJobsNever, // the limit is 0
+  kQuotaRunningJobsNever,  // the limit is 0
   kQuotaBandwidthNever,
   // Capacity.
-  kNpusBusy,              // enough NPUs exist, too few are free
-  kNpusUnhealthy,         // enough would be free, were they healthy
-  kNpusKept,              // free ones are kept for a job that waited past the bound
-  kNpusNever,             // no node has that many of one model
-  kMemoryNever,           // no NPU has that much memory
-  kNoDevices,             // no NPU is known at present (driver away)
+  kNpusBusy,       // enough NPUs exist, too few are free
+  kNpusUnhealthy,  // enough would be free, were they healthy
+  kNpusKept,       // free ones are kept for a job that waited past the bound
+  kNpusNever,      // no node has that many of one model
+  kMemoryNever,    // no NPU has that much memory
+  kNoDevices,      // no NPU is known at present (driver away)
   // The request itself.
   kSliceUnsupported,
   kShareUnsupported,

@@ -1,5 +1,6 @@
-// What goes into the core and what comes out of it, as data. Every change of the core's state is one of these, so
-// that a journal of them is the state. An *input* tells what happened outside; a *decision* is the core's own.
+// What goes into the core and what comes out of it, as data. Every change of the core's state is one of
+// these, so that a journal of them is the state. An *input* tells what happened outside; a *decision* is the
+// core's own.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ struct NodeReported {
   friend bool operator==(const NodeReported&, const NodeReported&) = default;
 };
 
-// Creates or replaces. `id` is chosen by the writer (Scheduler::next_tenant_id) for a new name, kept otherwise.
+// Creates or replaces. `id` is chosen by the writer (Scheduler::next_tenant_id) for a new name, kept
+// otherwise.
 struct TenantPut {
   TenantId id;
   TenantSpec spec;
@@ -51,7 +53,8 @@ struct JobSubmitted {
   friend bool operator==(const JobSubmitted&, const JobSubmitted&) = default;
 };
 
-// A queued job ends at once; a starting or running one ends when its AttemptEnded comes, and is not restarted.
+// A queued job ends at once; a starting or running one ends when its AttemptEnded comes, and is not
+// restarted.
 struct JobCancelled {
   JobId job;
 
@@ -65,7 +68,8 @@ struct AttemptRunning {
   friend bool operator==(const AttemptRunning&, const AttemptRunning&) = default;
 };
 
-// Frees exactly the NPUs of that job. `requeue` is what Scheduler::restarts_after said when the record was made.
+// Frees exactly the NPUs of that job. `requeue` is what Scheduler::restarts_after said when the record was
+// made.
 struct AttemptEnded {
   JobId job;
   std::int32_t attempt = 0;
@@ -75,8 +79,8 @@ struct AttemptEnded {
   friend bool operator==(const AttemptEnded&, const AttemptEnded&) = default;
 };
 
-// Books what already exists (an adopted process of an older journal, a foreign allocation): never refused, may
-// leave a tenant over its limit, which then only falls.
+// Books what already exists (an adopted process of an older journal, a foreign allocation): never refused,
+// may leave a tenant over its limit, which then only falls.
 struct AllocationObserved {
   JobSpec spec;
   std::int32_t attempt = 1;
@@ -95,7 +99,8 @@ struct JobStarted {
   friend bool operator==(const JobStarted&, const JobStarted&) = default;
 };
 
-// All queued jobs of the same tenant, priority, request and bandwidth as `job` wait for this reason from now on.
+// All queued jobs of the same tenant, priority, request and bandwidth as `job` wait for this reason from now
+// on.
 struct JobWaits {
   JobId job;
   ReasonCode reason = ReasonCode::kNone;
@@ -111,8 +116,8 @@ struct JobRefused {
   friend bool operator==(const JobRefused&, const JobRefused&) = default;
 };
 
-using Input = std::variant<SettingsChanged, NodeReported, TenantPut, TenantDeleted, JobSubmitted, JobCancelled,
-                           AttemptRunning, AttemptEnded, AllocationObserved>;
+using Input = std::variant<SettingsChanged, NodeReported, TenantPut, TenantDeleted, JobSubmitted,
+                           JobCancelled, AttemptRunning, AttemptEnded, AllocationObserved>;
 using Decision = std::variant<JobStarted, JobWaits, JobRefused>;
 
 }  // namespace tangram

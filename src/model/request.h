@@ -11,10 +11,10 @@ enum class RequestKind : std::uint8_t { kWhole, kSlice, kShare };
 
 struct Request {
   RequestKind kind = RequestKind::kWhole;
-  std::int32_t npus = 1;              // kWhole: how many
-  Bytes memory_per_npu;               // need per NPU; kWhole: an NPU with at least this much fits
-  std::int32_t ai_cores = 0;          // kSlice
-  std::int32_t core_percent = 0;      // kShare
+  std::int32_t npus = 1;          // kWhole: how many
+  Bytes memory_per_npu;           // need per NPU; kWhole: an NPU with at least this much fits
+  std::int32_t ai_cores = 0;      // kSlice
+  std::int32_t core_percent = 0;  // kShare
 
   friend auto operator<=>(const Request&, const Request&) = default;
 };

@@ -1,4 +1,5 @@
-// Who shares the NPUs, and how much each may hold. Tenants form a tree: a job charges its tenant and every ancestor.
+// Who shares the NPUs, and how much each may hold. Tenants form a tree: a job charges its tenant and every
+// ancestor.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Running attempts of jobs. Implemented by `runner` (supervised processes); later by Pods.
 //
-// Life of an attempt: prepare (a supervisor exists and waits) -> journal AttemptPrepared -> go -> … -> AttemptExit.
-// A supervisor that sees end of file before `go` ends without having started anything.
+// Life of an attempt: prepare (a supervisor exists and waits) -> journal AttemptPrepared -> go -> … ->
+// AttemptExit. A supervisor that sees end of file before `go` ends without having started anything.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +19,10 @@
 
 namespace tangram {
 
-// One try of one job. The job's key is opaque here (at most 64 bytes, [a-z0-9-]): a Pod and a process are one kind.
+// One try of one job. The job's key is opaque here (at most 64 bytes, [a-z0-9-]): a Pod and a process are one
+// kind.
 struct AttemptKey {
-  std::string job;           // "j-17"
+  std::string job;  // "j-17"
   std::int32_t attempt = 1;
 
   friend auto operator<=>(const AttemptKey&, const AttemptKey&) = default;
@@ -39,23 +40,23 @@ struct HostLimits {
 struct LaunchSpec {
   AttemptKey key;
   std::string tenant;
-  uid_t uid = 0;                       // never 0 when the daemon runs as root
+  uid_t uid = 0;  // never 0 when the daemon runs as root
   gid_t gid = 0;
   std::vector<gid_t> groups;
-  std::vector<std::string> argv;       // argv[0] is looked up in PATH of `env` inside the job's view
+  std::vector<std::string> argv;  // argv[0] is looked up in PATH of `env` inside the job's view
   std::vector<std::pair<std::string, std::string>> env;  // the whole environment, CANN variables included
-  std::string workdir;                 // empty: the job's own directory
-  std::vector<std::uint32_t> npus;     // physical ids, ascending
+  std::string workdir;                                   // empty: the job's own directory
+  std::vector<std::uint32_t> npus;                       // physical ids, ascending
   HostLimits limits;
   std::int64_t time_limit_ms = kUnlimited;
-  std::int64_t grace_ms = 10'000;      // between SIGTERM and SIGKILL
+  std::int64_t grace_ms = 10'000;  // between SIGTERM and SIGKILL
   std::int64_t log_bytes_max = 64LL << 20;
 };
 
 // Enough to find the supervisor again after a restart of the daemon, and to know that it is the same one.
 struct SupervisorIdentity {
   pid_t pid = 0;
-  std::uint64_t start_ticks = 0;       // field 22 of /proc/<pid>/stat
+  std::uint64_t start_ticks = 0;  // field 22 of /proc/<pid>/stat
   std::string boot_id;
 
   friend bool operator==(const SupervisorIdentity&, const SupervisorIdentity&) = default;
@@ -66,16 +67,16 @@ enum class StopReason : std::uint8_t { kCancelled, kDeviceLost };
 struct AttemptExit {
   AttemptKey key;
   Outcome outcome = Outcome::kLost;
-  std::optional<int> exit_status;      // when the program exited by itself
-  std::optional<int> signal;           // when a signal ended it
-  std::string message;                 // one sentence for the user: "cannot execute /x/y: permission denied"
-  bool out_of_memory = false;          // the host memory limit killed it
+  std::optional<int> exit_status;  // when the program exited by itself
+  std::optional<int> signal;       // when a signal ended it
+  std::string message;             // one sentence for the user: "cannot execute /x/y: permission denied"
+  bool out_of_memory = false;      // the host memory limit killed it
 };
 
 // Events come on a thread of the executor; the sink must not block and may be called from several threads.
 struct ExecutorSink {
-  std::function<void(const AttemptKey&)> running;     // the program was executed
-  std::function<void(const AttemptExit&)> exited;     // the cgroup is empty, the exit record durable
+  std::function<void(const AttemptKey&)> running;  // the program was executed
+  std::function<void(const AttemptExit&)> exited;  // the cgroup is empty, the exit record durable
 };
 
 // Thread-safe after start().
@@ -91,12 +92,13 @@ class Executor {
   // Lets it execute the program. Idempotent.
   virtual Result<void> go(const AttemptKey& key) = 0;
 
-  // SIGTERM to the whole job, SIGKILL of its cgroup after the grace. Returns at once; the end comes as an event.
+  // SIGTERM to the whole job, SIGKILL of its cgroup after the grace. Returns at once; the end comes as an
+  // event.
   virtual Result<void> stop(const AttemptKey& key, StopReason reason) = 0;
 
-  // After a restart: finds the attempt again. Its end, present or future, comes as an event: with its real exit
-  // record if there is one; as kLost after its cgroup was emptied if the supervisor is gone without one; as
-  // kNotStarted when it never got its `go`.
+  // After a restart: finds the attempt again. Its end, present or future, comes as an event: with its real
+  // exit record if there is one; as kLost after its cgroup was emptied if the supervisor is gone without one;
+  // as kNotStarted when it never got its `go`.
   virtual Result<void> adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& identity) = 0;
 
   // Removes the attempt's directory (logs, work directory, exit record). The attempt must have ended.

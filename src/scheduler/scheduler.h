@@ -1,7 +1,8 @@
-// The decision core: who runs where, who waits and why. Pure and deterministic: no clock, file, socket, random
-// number, floating point or hash order. Events go in with their time, decisions come out as data.
+// The decision core: who runs where, who waits and why. Pure and deterministic: no clock, file, socket,
+// random number, floating point or hash order. Events go in with their time, decisions come out as data.
 //
-// Not thread-safe. One writer owns the live instance; a reader works on a copy (copying is a handful of flat arrays).
+// Not thread-safe. One writer owns the live instance; a reader works on a copy (copying is a handful of flat
+// arrays).
 //
 //   scheduler.apply(input, now);
 //   for (auto batch = scheduler.decide(now); !batch.empty(); batch = scheduler.decide(now))
@@ -9,9 +10,11 @@
 //
 // The rules (docs/scheduling.md tells them at length):
 //  - Order: a job that waited past the bound first; then priority class; then submit sequence.
-//  - A job is admitted when its charge fits the quota of its tenant and of every ancestor, and starts when one node
+//  - A job is admitted when its charge fits the quota of its tenant and of every ancestor, and starts when
+//  one node
 //    has enough free healthy NPUs of one model with the memory asked. One step: admitted, placed and charged.
-//  - A job that does not fit does not block one that does, until it has waited longer than keep_after_ms: then free
+//  - A job that does not fit does not block one that does, until it has waited longer than keep_after_ms:
+//  then free
 //    NPUs are kept for it, and so is the quota of the tenant at which it waits.
 //  - A job that could never run is refused by check(); one that cannot run now waits with a reason.
 #pragma once
@@ -36,25 +39,25 @@ namespace tangram {
 // One thing that stands in a job's way, with its numbers.
 struct Blocker {
   ReasonCode reason = ReasonCode::kNone;
-  TenantId tenant;              // quota reasons: whose limit (the job's tenant or an ancestor)
+  TenantId tenant;  // quota reasons: whose limit (the job's tenant or an ancestor)
   Dimension dimension = Dimension::kNpus;
-  std::int64_t asked = 0;       // in the unit of the dimension: NPUs, bytes, cores, jobs, bits/s
+  std::int64_t asked = 0;  // in the unit of the dimension: NPUs, bytes, cores, jobs, bits/s
   std::int64_t used = 0;
-  std::int64_t limit = 0;       // capacity reasons: NPUs that exist and would fit
-  std::int64_t free = 0;        // capacity reasons: of those, free and healthy
-  std::int64_t unhealthy = 0;   // capacity reasons
-  JobId kept_for;               // kNpusKept, kQuotaKept
-  std::vector<JobId> holders;   // who holds what is missing, first to end first, at most 16
+  std::int64_t limit = 0;      // capacity reasons: NPUs that exist and would fit
+  std::int64_t free = 0;       // capacity reasons: of those, free and healthy
+  std::int64_t unhealthy = 0;  // capacity reasons
+  JobId kept_for;              // kNpusKept, kQuotaKept
+  std::vector<JobId> holders;  // who holds what is missing, first to end first, at most 16
 };
 
 // Something that would let the job start, replayed on a copy of the state before it is offered.
 struct Remedy {
   enum class Kind : std::uint8_t {
-    kJobsEnd,      // these running jobs end (or are cancelled)
-    kWaitForLimit, // running jobs end at their time limits: starts at `at`
-    kFewerNpus,    // ask for `npus` instead
-    kLessMemory,   // ask for `memory_per_npu` instead
-    kRaiseQuota,   // the limit of `tenant` in `dimension` raised to `limit`
+    kJobsEnd,       // these running jobs end (or are cancelled)
+    kWaitForLimit,  // running jobs end at their time limits: starts at `at`
+    kFewerNpus,     // ask for `npus` instead
+    kLessMemory,    // ask for `memory_per_npu` instead
+    kRaiseQuota,    // the limit of `tenant` in `dimension` raised to `limit`
   };
   Kind kind = Kind::kJobsEnd;
   std::vector<JobId> jobs;
@@ -64,16 +67,17 @@ struct Remedy {
   TenantId tenant;
   Dimension dimension = Dimension::kNpus;
   std::int64_t limit = 0;
-  bool starts = false;          // what the replay showed; remedies that change nothing are not listed
+  bool starts = false;  // what the replay showed; remedies that change nothing are not listed
 };
 
 struct Explanation {
   JobState state = JobState::kReady;
-  std::vector<Blocker> blockers;   // ranked, the decisive one first; never empty for a job that waits
+  std::vector<Blocker> blockers;  // ranked, the decisive one first; never empty for a job that waits
   std::vector<Remedy> remedies;
-  std::int64_t position = 0;       // in the queue, from 1; 0: not in it
+  std::int64_t position = 0;  // in the queue, from 1; 0: not in it
   std::int64_t queue_length = 0;
-  std::optional<TimeMs> estimated_start;  // assumes that running jobs end at their limits; none: some have no limit
+  std::optional<TimeMs>
+      estimated_start;  // assumes that running jobs end at their limits; none: some have no limit
 };
 
 // One tenant as seen from outside.
@@ -90,7 +94,7 @@ struct NpuView {
   NodeIndex node;
   NpuReport report;
   NpuMode mode = NpuMode::kFree;
-  JobId job;                // kWhole
+  JobId job;  // kWhole
 };
 
 class Scheduler {
@@ -102,17 +106,18 @@ class Scheduler {
   Scheduler& operator=(Scheduler&&) noexcept;
   ~Scheduler();
 
-  // Whether the input could be applied: a tenant that exists, a job that could run some day. The only place that
-  // refuses; reasons are tokens of ReasonCode for policy, "tenant.unknown", "tenant.exists", "tenant.busy",
-  // "tenant.cycle", "quota.below_zero" … for the rest. Never changes anything.
+  // Whether the input could be applied: a tenant that exists, a job that could run some day. The only place
+  // that refuses; reasons are tokens of ReasonCode for policy, "tenant.unknown", "tenant.exists",
+  // "tenant.busy", "tenant.cycle", "quota.below_zero" … for the rest. Never changes anything.
   Result<void> check(const Input& input) const;
 
-  // Changes the state; the only functions that do. An input must have passed check() against the state at hand.
+  // Changes the state; the only functions that do. An input must have passed check() against the state at
+  // hand.
   void apply(const Input& input, TimeMs now);
   void apply(const Decision& decision, TimeMs now);
 
-  // What follows from the state at `now`, best first. Each decision holds given that those before it were applied.
-  // Pure. Bounded by `limit`: call again after applying until empty.
+  // What follows from the state at `now`, best first. Each decision holds given that those before it were
+  // applied. Pure. Bounded by `limit`: call again after applying until empty.
   std::vector<Decision> decide(TimeMs now, std::size_t limit = 256) const;
 
   // When time alone would change a decision; TimeMs::never() if it would not.
@@ -129,11 +134,12 @@ class Scheduler {
   std::optional<TenantId> find_tenant(std::string_view name) const;
   std::optional<TenantView> tenant(TenantId id) const;
   std::vector<TenantView> tenants() const;
-  // The tightest limit on the path from the tenant to the top, for limits of one job (memory per NPU, run time).
+  // The tightest limit on the path from the tenant to the top, for limits of one job (memory per NPU, run
+  // time).
   Quota effective_quota(TenantId id) const;
   std::optional<JobStatus> job(JobId id) const;
-  std::vector<JobId> queue() const;          // queued jobs in the order in which they would be served now
-  std::vector<JobId> active() const;         // starting and running, by id
+  std::vector<JobId> queue() const;   // queued jobs in the order in which they would be served now
+  std::vector<JobId> active() const;  // starting and running, by id
   std::size_t queue_length() const;
   std::vector<NpuView> npus() const;
   std::string node_name(NodeIndex node) const;

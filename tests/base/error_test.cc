@@ -7,7 +7,9 @@
 namespace tangram {
 namespace {
 
-Result<int> inner() { return fail(Code::kNotFound, "x.missing", "no such x"); }
+Result<int> inner() {
+  return fail(Code::kNotFound, "x.missing", "no such x");
+}
 Result<int> outer() {
   TG_TRY(const int value, inner());
   return value;

@@ -17,7 +17,8 @@ TEST(Units, BytesAreReadInIecUnits) {
 
 // Without this, a typing mistake would be taken for some other amount of memory.
 TEST(Units, BadBytesNameFieldAndValue) {
-  for (const char* text : {"", "16", "-1GiB", "16GB", "GiB", "1.GiB", "9999999999TiB", "1GiB1", "0.3B", "1e3MiB"}) {
+  for (const char* text :
+       {"", "16", "-1GiB", "16GB", "GiB", "1.GiB", "9999999999TiB", "1GiB1", "0.3B", "1e3MiB"}) {
     const auto result = parse_bytes(text, "spec.memory");
     ASSERT_FALSE(result) << text;
     EXPECT_EQ(result.error().code, Code::kInvalidArgument);
@@ -38,7 +39,8 @@ TEST(Units, DurationsAddUp) {
 
 // Without this, what a user sees could not be typed back in.
 TEST(Units, FormattedTextReadsBack) {
-  for (const std::int64_t value : std::array<std::int64_t, 6>{0, 1, 1000, 1536LL << 20, 32LL << 30, 3LL << 40}) {
+  for (const std::int64_t value :
+       std::array<std::int64_t, 6>{0, 1, 1000, 1536LL << 20, 32LL << 30, 3LL << 40}) {
     EXPECT_EQ(parse_bytes(format_bytes(Bytes(value)), "f").value().count, value);
   }
   for (const std::int64_t value : std::array<std::int64_t, 5>{0, 250, 5'400'000, 86'400'000, 1}) {

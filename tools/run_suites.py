@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Runs test suites and counts their cases.
+
+Two kinds of suite: GoogleTest binaries (BUILD/tests/test_*) and Python unittest files (tests/*/test_*.py), which
+use the programs of the same build. Unit suites run side by side on the cores there are; the end-to-end ones run
+one after the other, because they measure time and share the machine's cgroups.
+
+The last line is `N passed, N failed`. With --totals FILE the counts are also added up in FILE, so that several
+runs (plain build, sanitizers, linters) can be summed.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SUITE_SECONDS_MAX = 900
+
+
+class Outcome:
+    def __init__(self, name, passed=0, failed=0, skipped=0, seconds=0.0, output=""):
+        self.name, self.passed, self.failed, self.skipped = name, passed, failed, skipped
+        self.seconds, self.output = seconds, output
+
+
+def run_command(command, environment):
+    """Exit status and output; a suite that hangs is killed with everything it started."""
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", start_new_session=True) as process:
+        try:
+            output, _ = process.communicate(timeout=SUITE_SECONDS_MAX)
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            output, _ = process.communicate()
+            return -1, output + f"\nkilled: it ran for more than {SUITE_SECONDS_MAX} s\n"
+
+
+def count_gtest(report):
+    passed = failed = skipped = 0
+    for suite in report.get("testsuites", []):
+        for case in suite.get("testsuite", []):
+            if case.get("failures"):
+                failed += 1
+            elif case.get("result") == "SKIPPED":
+                skipped += 1
+            elif case.get("status") == "RUN":
+                passed += 1
+    return passed, failed, skipped
+
+
+def run_gtest(binary, environment, prefix):
+    name = binary.name.removeprefix("test_")
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        report_path = pathlib.Path(scratch) / "report.json"
+        status, output = run_command([*prefix, str(binary), f"--gtest_output=json:{report_path}"], environment)
+        try:
+            passed, failed, skipped = count_gtest(json.loads(report_path.read_text()))
+        except (OSError, ValueError):
+            passed, failed, skipped = 0, 1, 0  # it did not live to write its report
+    if status != 0 and failed == 0:
+        failed = 1  # a sanitizer speaks through the exit status
+    return Outcome(name, passed, failed, skipped, time.monotonic() - started, output)
+
+
+def run_python(path, environment):
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        report_path = pathlib.Path(scratch) / "report.json"
+        status, output = run_command(
+            [sys.executable, str(ROOT / "tools/run_unittest.py"), str(path), str(report_path)], environment)
+        try:
+            report = json.loads(report_path.read_text())
+        except (OSError, ValueError):
+            report = {"passed": 0, "failed": 1, "skipped": 0}
+    if status != 0 and report["failed"] == 0:
+        report["failed"] = 1
+    return Outcome(f"{path.parent.name}/{path.stem}", report["passed"], report["failed"], report["skipped"],
+                   time.monotonic() - started, output)
+
+
+def show(outcome, verbose):
+    mark = "ok  " if outcome.failed == 0 else "FAIL"
+    print(f"{mark} {outcome.name:<32} {outcome.passed:>5} passed {outcome.failed:>3} failed "
+          f"{outcome.skipped:>3} skipped {outcome.seconds:>7.1f} s", flush=True)
+    if outcome.failed or verbose:
+        print(outcome.output[-20000:], flush=True)
+
+
+def add_totals(path, passed, failed):
+    previous = [0, 0]
+    if path.exists():
+        previous = [int(word) for word in path.read_text().split()]
+    path.write_text(f"{previous[0] + passed} {previous[1] + failed}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path, help="build directory, for example build/dev")
+    parser.add_argument("--only", help="comma-separated names of suites")
+    parser.add_argument("--except", dest="left_out", default="", help="comma-separated names of suites to leave out")
+    parser.add_argument("--units-only", action="store_true", help="leave the end-to-end suites out")
+    parser.add_argument("--prefix", default="", help="a command to run each binary under, for example 'setarch -R'")
+    parser.add_argument("--totals", type=pathlib.Path, help="file in which counts are added up")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+
+    build = arguments.build.resolve()
+    environment = dict(os.environ, TANGRAM_BUILD=str(build), TANGRAM_SOURCE=str(ROOT))
+    environment.pop("TANGRAM_SOCKET", None)
+    binaries = sorted((build / "tests").glob("test_*"))
+    scripts = [] if arguments.units_only else sorted((ROOT / "tests").glob("*/test_*.py"))
+    if arguments.only:
+        wanted = set(arguments.only.split(","))
+        binaries = [b for b in binaries if b.name.removeprefix("test_") in wanted]
+        scripts = [s for s in scripts if s.stem in wanted or f"{s.parent.name}/{s.stem}" in wanted]
+    left_out = set(filter(None, arguments.left_out.split(",")))
+    binaries = [b for b in binaries if b.name.removeprefix("test_") not in left_out]
+    scripts = [s for s in scripts if s.stem not in left_out]
+    if not binaries and not scripts:
+        print("run_suites: no suite found; build first", file=sys.stderr)
+        return 2
+
+    outcomes = []
+    prefix = arguments.prefix.split()
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        running = [pool.submit(run_gtest, binary, environment, prefix) for binary in binaries]
+        for future in concurrent.futures.as_completed(running):
+            outcomes.append(future.result())
+            show(outcomes[-1], arguments.verbose)
+    for script in scripts:
+        outcomes.append(run_python(script, environment))
+        show(outcomes[-1], arguments.verbose)
+
+    passed = sum(o.passed for o in outcomes)
+    failed = sum(o.failed for o in outcomes)
+    if arguments.totals:
+        add_totals(arguments.totals, passed, failed)
+    print(f"{passed} passed, {failed} failed", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy over the sources of a build, side by side on the cores there are.
+
+A file that was clean is remembered outside the tree, under a hash of everything that can change the answer: its
+preprocessed text, the configuration and the tool. So an unchanged file costs one preprocessor run.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOOL = "clang-tidy-19"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tangram" / "tidy"
+
+
+def preprocessed(entry):
+    """The text the compiler would see; without line markers, which carry the path of the checkout."""
+    words = shlex.split(entry["command"])
+    if pathlib.Path(words[0]).name == "ccache":
+        words = words[1:]
+    output = words.index("-o")
+    del words[output:output + 2]
+    words.remove("-c")
+    return subprocess.run([*words, "-E", "-P"], cwd=entry["directory"], capture_output=True, check=True).stdout
+
+
+def check(entry, build, salt):
+    source = entry["file"]
+    try:
+        key = hashlib.sha256(salt + preprocessed(entry)).hexdigest()
+    except subprocess.CalledProcessError as error:
+        return source, error.stderr.decode(errors="replace")
+    mark = CACHE / key
+    if mark.exists():
+        mark.touch()
+        return source, None
+    # -Wno-… : options of g++ that clang does not know are not the tidied file's fault.
+    run = subprocess.run([TOOL, "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option", source],
+                         capture_output=True, text=True, check=False)
+    if run.returncode == 0:
+        mark.touch()
+        return source, None
+    return source, run.stdout + run.stderr
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    wanted = [pathlib.Path(word).resolve() for word in sys.argv[2:]]
+    entries = [e for e in json.loads((build / "compile_commands.json").read_text())
+               if pathlib.Path(e["file"]).is_relative_to(ROOT) and not pathlib.Path(e["file"]).is_relative_to(build)
+               and (not wanted or pathlib.Path(e["file"]) in wanted)]
+    entries = list({e["file"]: e for e in entries}.values())
+    version = subprocess.run([TOOL, "--version"], capture_output=True, check=True).stdout
+    salt = version + (ROOT / ".clang-tidy").read_bytes()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        for source, findings in pool.map(lambda e: check(e, build, salt), entries):
+            if findings is not None:
+                failed += 1
+                print(f"--- {pathlib.Path(source).relative_to(ROOT)}\n{findings}", flush=True)
+    print(f"tidy: {len(entries)} files, {failed} with findings")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
