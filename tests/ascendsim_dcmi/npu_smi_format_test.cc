@@ -30,6 +30,12 @@ Chip chip_910b4() {
   return chip;
 }
 
+void run_on(Chip& chip, Process process) {
+  std::vector<Process> all = chip.processes.value_or(std::vector<Process>{});
+  all.push_back(std::move(process));
+  chip.processes = std::move(all);
+}
+
 Chip chip_310p3(int device, int logic) {
   Chip chip;
   chip.family = Family::k310P;
@@ -64,8 +70,8 @@ Card card_of(int id, std::vector<Chip> chips) {
 // Without it the table of a training server would drift from the real one.
 TEST(NpuSmiFormat, InfoOf910B) {
   Chip busy = chip_910b4();
-  busy.processes->push_back({26319, "mindie_llm_back", 23941ULL << 20U});
-  busy.processes->push_back({7, std::nullopt, 1ULL << 20U});
+  run_on(busy, {26319, "mindie_llm_back", 23941ULL << 20U});
+  run_on(busy, {7, std::nullopt, 1ULL << 20U});
   Chip dropped = chip_910b4();
   dropped.health.reset();
   dropped.celsius.reset();
@@ -126,7 +132,7 @@ TEST(NpuSmiFormat, InfoOf310P) {
 // Without it a process with a long name would push the columns apart.
 TEST(NpuSmiFormat, EveryLineOfInfoHasOneWidth) {
   Chip chip = chip_910b4();
-  chip.processes->push_back({2147483647, std::string(200, 'n'), 1ULL << 44U});
+  run_on(chip, {2147483647, std::string(200, 'n'), 1ULL << 44U});
   const std::string text = format_info(of({card_of(63, {chip})}, "24.1.0"));
   const std::size_t width = text.find('\n');
   for (std::size_t start = 0; start < text.size(); start += width + 1) {
@@ -175,10 +181,10 @@ TEST(NpuSmiFormat, UsagesLeaveOutWhatIsNotKnown) {
 TEST(NpuSmiFormat, ProcessMemory) {
   Chip chip = chip_910b4();
   EXPECT_EQ(format_processes(card_of(0, {chip}), &chip), "\tNo process in device.\n");
-  chip.processes->push_back({26319, "mindie_llm_back", 23941ULL << 20U});
+  run_on(chip, {26319, "mindie_llm_back", 23941ULL << 20U});
   EXPECT_EQ(format_processes(card_of(0, {chip}), &chip),
             "\tProcess id:26319   Process name:mindie_llm_back   Process memory(MB):23941\n");
-  chip.processes->front().name.reset();
+  chip.processes = std::vector<Process>{{26319, std::nullopt, 0}};
   EXPECT_EQ(format_processes(card_of(0, {chip}), &chip).substr(0, 23), "\tGet pid name failed.\n\t");
 }
 

@@ -23,12 +23,22 @@ constexpr int kPatienceMs = 20'000;
 
 bool accepts(const std::string& path) {
   const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.copy(&address.sun_path[0], sizeof address.sun_path - 1);
   const bool accepted = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   close(fd);
   return accepted;
+}
+
+// As execv wants them.
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> list;
+  list.reserve(words.size() + 1);
+  for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
+  list.push_back(nullptr);
+  return list;
 }
 
 }  // namespace
@@ -64,9 +74,7 @@ Child::Child(const std::vector<std::string>& command) {
   int in[2];
   int out[2];
   if (pipe2(&in[0], O_CLOEXEC) != 0 || pipe2(&out[0], O_CLOEXEC) != 0) return;
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments = pointers(command);
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ == 0) {
@@ -104,9 +112,7 @@ void Child::kill_now() {
 Ran run(const std::vector<std::string>& command) {
   int out[2];
   if (pipe2(&out[0], O_CLOEXEC) != 0) return {};
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments = pointers(command);
   const pid_t pid = fork();
   if (pid == 0) {
     dup2(out[1], 1);

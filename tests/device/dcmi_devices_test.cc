@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,15 +23,22 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Children of this process, by executable name.
-std::set<pid_t> helper_pids() {
+std::set<pid_t> children_of(pid_t parent) {
   std::set<pid_t> pids;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task")) {
     std::ifstream children(entry.path() / "children");
     pid_t pid = 0;
     while (children >> pid) pids.insert(pid);
   }
   return pids;
+}
+
+std::set<pid_t> helper_pids() {
+  return children_of(getpid());
+}
+
+int pidfd_of(pid_t pid) {
+  return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
 }
 
 std::string mapped_files() {
@@ -212,6 +222,70 @@ TEST_F(DcmiDevicesTest, HungNpuIsUnknownAndTheOthersStayReadable) {
   }
   EXPECT_EQ(all[0].health, Health::kOk);
   EXPECT_THAT(all[0].health_note, IsEmpty());
+}
+
+// Without it a card that cannot even say how many chips it has would hide all cards.
+TEST_F(DcmiDevicesTest, HungCardKeepsItsNpusAndTheOthersStayReadable) {
+  open(FAKE_GOOD);
+  ASSERT_THAT(npus(), SizeIs(4));
+  switch_on("hang_card_7");
+  const auto all = npus();
+  ASSERT_THAT(all, SizeIs(4));
+  for (const DeviceNpu& npu : all) EXPECT_EQ(npu.health, Health::kOk);
+}
+
+// Without it a look at a machine full of hung NPUs would take minutes, and the daemon with it.
+TEST_F(DcmiDevicesTest, LookEndsWithinItsBudgetAndSaysWhatWasNotAsked) {
+  open(FAKE_GOOD);
+  ASSERT_THAT(npus(), SizeIs(4));
+  options_.call_deadline = milliseconds(300);
+  options_.init_deadline = milliseconds(400);
+  options_.scan_budget = milliseconds(1000);
+  open(FAKE_GOOD);
+  ASSERT_THAT(npus(), SizeIs(4));
+  for (const char* fault : {"hang_0", "hang_3", "hang_7"}) switch_on(fault);
+  const auto start = std::chrono::steady_clock::now();
+  const auto all = npus();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(10'000));
+  ASSERT_THAT(all, SizeIs(4));
+  for (const DeviceNpu& npu : all) EXPECT_EQ(npu.health, Health::kUnknown);
+  EXPECT_THAT(all[3].health_note, HasSubstr("not asked"));
+}
+
+// Without it a killed daemon would leave a helper behind for ever, hung in the driver.
+TEST_F(DcmiDevicesTest, HungHelperDiesWithItsParent) {
+  options_.call_deadline = milliseconds(3'600'000);
+  options_.scan_budget = milliseconds(36'000'000);
+  switch_on("hang_0");
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    open(FAKE_GOOD);
+    static_cast<void>(devices_->scan());
+    _exit(0);
+  }
+  std::set<pid_t> helpers;
+  for (int i = 0; i < 2000 && helpers.empty(); ++i) {
+    helpers = children_of(daemon);
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  const int helper = helpers.empty() ? -1 : pidfd_of(*helpers.begin());
+  kill(daemon, SIGKILL);
+  waitpid(daemon, nullptr, 0);
+  ASSERT_GE(helper, 0) << "the helper was not seen";
+  pollfd waiting{helper, POLLIN, 0};
+  EXPECT_EQ(poll(&waiting, 1, 10'000), 1) << "the helper still runs";
+  close(helper);
+}
+
+// Without it a library that a tenant wrote could run with the daemon's rights.
+TEST_F(DcmiDevicesTest, LibraryThatEverybodyCanWriteToIsRefused) {
+  const std::string copy = dir_ + "/libdcmi.so";
+  std::filesystem::copy_file(FAKE_GOOD, copy);
+  std::filesystem::permissions(copy, std::filesystem::perms(0777));
+  open(copy);
+  const auto scan = devices_->scan();
+  ASSERT_FALSE(scan);
+  EXPECT_THAT(scan.error().message, HasSubstr("every user can write to it"));
 }
 
 // Without it every look would wait for the deadline of an NPU that is known to hang.

@@ -49,8 +49,7 @@ TEST(HelperProtocol, EveryTruncationIsRefused) {
 
 // Without it a count made up by broken vendor code would make the daemon allocate gigabytes.
 TEST(HelperProtocol, AbsurdCountIsRefused) {
-  HelperRequest request;
-  std::string bytes = encode(request);
+  std::string bytes = encode(HelperRequest{});
   const std::string huge = "\xFF\xFF\xFF\x7F";
   bytes.replace(bytes.size() - 4, 4, huge);
   EXPECT_FALSE(decode_request(bytes));

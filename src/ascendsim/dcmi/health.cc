@@ -7,6 +7,7 @@
 
 #include "ascendsim/dcmi/dcmi_interface_api.h"
 #include "ascendsim/dcmi/driver.h"
+#include "ascendsim/dcmi/text.h"
 
 using ascendsim::NpuRecord;
 using ascendsim::dcmi::Driver;
@@ -150,8 +151,9 @@ int dcmi_get_affinity_cpu_info_by_device_id(int card_id, int device_id, char* te
   if (const int code = Driver::instance().find(card_id, device_id, &npu); code != DCMI_OK) return code;
   const std::string cpus = first_line("/sys/devices/system/cpu/online");
   if (cpus.empty()) return DCMI_ERR_CODE_NOT_SUPPORT;
-  if (*length <= static_cast<int>(cpus.size())) return DCMI_ERR_CODE_INVALID_PARAMETER;
-  std::strcpy(text, cpus.c_str());
+  if (*length <= 0 || !ascendsim::dcmi::copy_text(cpus, text, static_cast<std::size_t>(*length))) {
+    return DCMI_ERR_CODE_INVALID_PARAMETER;
+  }
   *length = static_cast<int>(cpus.size());
   return DCMI_OK;
 }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kDcmiVersion = "24.1.0";
 
-// The code of a call about a card as a whole, and the number after its last chip: a container may see a later chip of
-// a card and not the first.
+// The code of a call about a card as a whole, and the number after its last chip: a container may see a later
+// chip of a card and not the first.
 int check_card(int card, int* chips) {
   NpuRecord first{};
   const int code = Driver::instance().find(card, 0, &first);
@@ -62,18 +62,15 @@ int dcmi_init(void) {
 }
 
 int dcmi_get_dcmi_version(char* version, unsigned int length) {
-  if (version == nullptr || length <= std::strlen(kDcmiVersion)) return DCMI_ERR_CODE_INVALID_PARAMETER;
-  std::strcpy(version, kDcmiVersion);
-  return DCMI_OK;
+  if (version == nullptr) return DCMI_ERR_CODE_INVALID_PARAMETER;
+  return copy_text(kDcmiVersion, version, length) ? DCMI_OK : DCMI_ERR_CODE_INVALID_PARAMETER;
 }
 
 int dcmi_get_driver_version(char* version, unsigned int length) {
   if (version == nullptr) return DCMI_ERR_CODE_INVALID_PARAMETER;
   std::string text;
   if (const int code = Driver::instance().driver_version(&text); code != DCMI_OK) return code;
-  if (length <= text.size()) return DCMI_ERR_CODE_INVALID_PARAMETER;
-  std::strcpy(version, text.c_str());
-  return DCMI_OK;
+  return copy_text(text, version, length) ? DCMI_OK : DCMI_ERR_CODE_INVALID_PARAMETER;
 }
 
 int dcmi_get_card_list(int* card_count, int* card_list, int list_length) {
@@ -195,10 +192,9 @@ int dcmi_get_product_type(int card_id, int device_id, char* product_type, int le
   if (product_type == nullptr || length <= 0) return DCMI_ERR_CODE_INVALID_PARAMETER;
   NpuRecord npu{};
   if (const int code = Driver::instance().find(card_id, device_id, &npu); code != DCMI_OK) return code;
-  const std::string text = product_of(npu);
-  if (static_cast<std::size_t>(length) <= text.size()) return DCMI_ERR_CODE_INVALID_PARAMETER;
-  std::strcpy(product_type, text.c_str());
-  return DCMI_OK;
+  return copy_text(product_of(npu), product_type, static_cast<std::size_t>(length))
+             ? DCMI_OK
+             : DCMI_ERR_CODE_INVALID_PARAMETER;
 }
 
 int dcmi_get_device_board_info(int card_id, int device_id, struct dcmi_board_info* info) {

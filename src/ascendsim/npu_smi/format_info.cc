@@ -104,8 +104,8 @@ void process_rows(std::string& out, const Card& card, const Layout& layout, bool
 }  // namespace
 
 std::string health_text(const Chip& chip) {
-  constexpr const char* kTexts[] = {"OK", "Warning", "Alarm", "Critical"};
-  return chip.health && *chip.health < 4 ? kTexts[*chip.health] : "UNKNOWN";
+  static constexpr const char* texts[] = {"OK", "Warning", "Alarm", "Critical"};
+  return chip.health && *chip.health < 4 ? texts[*chip.health] : "UNKNOWN";
 }
 
 std::string bus_text(const Chip& chip) {

@@ -7,8 +7,8 @@ namespace {
 
 // By DCMI's topology type.
 const char* link_text(const std::optional<int>& type) {
-  constexpr const char* kTexts[] = {"X", "SYS", "PHB", "HCCS", "PXB", "PIX", "SIO", "HCCS_SW", "UB"};
-  return type && *type >= 0 && *type < 9 ? kTexts[*type] : "NA";
+  static constexpr const char* texts[] = {"X", "SYS", "PHB", "HCCS", "PXB", "PIX", "SIO", "HCCS_SW", "UB"};
+  return type && *type >= 0 && *type < 9 ? texts[*type] : "NA";
 }
 
 constexpr const char* kLegend =

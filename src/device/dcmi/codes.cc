@@ -66,7 +66,7 @@ std::string code_text(std::int32_t code) {
 }
 
 std::string failure_text(std::string_view vendor_call, std::int32_t code) {
-  std::string text(vendor_call);
+  const std::string text(vendor_call);
   if (code == kCodeSymbolMissing) return text + " is not exported by the installed libdcmi.so";
   if (code == kCodeImplausible) return text + " answered a value that cannot be true";
   return text + " answered " + code_text(code);

@@ -147,7 +147,8 @@ class DcmiDevices final : public Devices {
     request.operation = Operation::kOpen;
     request.texts = options_.library_path.empty() ? default_library_paths()
                                                   : std::vector<std::string>{options_.library_path};
-    TG_TRY(HelperAnswer answer, helper->call(request, std::min(end, Clock::now() + options_.init_deadline)));
+    TG_TRY(const HelperAnswer answer,
+           helper->call(request, std::min(end, Clock::now() + options_.init_deadline)));
     if (answer.kind == AnswerKind::kFailed && answer.code == 0) {
       return fail(Code::kUnavailable, "device.library.missing", answer.text,
                   "install the Ascend driver, or name its libdcmi.so in the configuration");
@@ -190,7 +191,6 @@ class DcmiDevices final : public Devices {
       if (!card.backoff.resting(Clock::now()) && ensure_helper(end)) list_card(id, card);
       for (const std::int32_t device : card.devices) npus_[{id, device}].listed = true;
     }
-    std::erase_if(npus_, [](const auto& entry) { return !entry.second.listed && !entry.second.identity; });
     return {};
   }
 
@@ -241,13 +241,13 @@ class DcmiDevices final : public Devices {
   }
 
   // NPUs that were there once and are no longer listed, unless another one bears their number now.
-  void add_vanished(std::set<std::uint32_t>& taken, DeviceScan& scan) {
+  void add_vanished(const std::set<std::uint32_t>& taken, DeviceScan& scan) {
     std::erase_if(npus_, [&taken](const auto& item) {
       const Npu& npu = item.second;
-      return !npu.listed && taken.contains(npu.identity->phy_id.value);
+      return !npu.listed && (!npu.identity || taken.contains(npu.identity->phy_id.value));
     });
     for (const auto& [at, npu] : npus_) {
-      if (npu.listed) continue;
+      if (npu.listed || !npu.identity) continue;
       DeviceNpu entry = entry_of(at, *npu.identity);
       entry.health = Health::kAbsent;
       entry.health_note = "the driver does not list this NPU any more";

@@ -19,8 +19,6 @@
 
 #include "base/invariant.h"
 
-extern char** environ;
-
 namespace tangram::device {
 namespace {
 
@@ -54,10 +52,14 @@ bool wait_for_end(pid_t pid, int timeout_ms) {
   return ready > 0;
 }
 
-// The wait status, or nothing if the process has not ended (or somebody else reaped it).
-std::optional<int> reap(pid_t pid) {
-  int status = 0;
-  return waitpid(pid, &status, WNOHANG) == pid ? std::optional<int>(status) : std::nullopt;
+// Waits for the end and takes the process off the books. False: it still runs, or a debugger still holds it.
+// `status` stays empty if somebody else reaped it.
+bool reap(pid_t pid, int timeout_ms, std::optional<int>* status) {
+  if (!wait_for_end(pid, timeout_ms)) return false;
+  int raw = 0;
+  const pid_t reaped = waitpid(pid, &raw, WNOHANG);
+  if (reaped == pid) *status = raw;
+  return reaped == pid || (reaped < 0 && errno == ECHILD);
 }
 
 std::string describe_end(std::optional<int> status) {
@@ -111,7 +113,8 @@ class SpawnSetup {
 
 std::size_t stuck_helper_count() {
   const std::lock_guard lock(stuck_mutex);
-  std::erase_if(stuck_pids(), [](pid_t pid) { return wait_for_end(pid, 0) && (reap(pid), true); });
+  std::optional<int> ignored;
+  std::erase_if(stuck_pids(), [&ignored](pid_t pid) { return reap(pid, 0, &ignored); });
   return stuck_pids().size();
 }
 
@@ -133,13 +136,11 @@ Result<std::unique_ptr<HelperProcess>> HelperProcess::start(const std::string& p
 }
 
 HelperProcess::~HelperProcess() {
+  // Before the channel closes: the helper must not start an orderly end, which vendor code could hang in.
+  if (pid_ != kReaped) kill(pid_, SIGKILL);
   close(channel_);
-  if (pid_ == kReaped) return;
-  kill(pid_, SIGKILL);
-  if (wait_for_end(pid_, kReapMs)) {
-    reap(pid_);
-    return;
-  }
+  std::optional<int> ignored;
+  if (pid_ == kReaped || reap(pid_, kReapMs, &ignored)) return;
   const std::lock_guard lock(stuck_mutex);
   stuck_pids().push_back(pid_);
 }
@@ -194,10 +195,7 @@ Result<std::string> HelperProcess::read_frame_before(Deadline deadline) {
 tl::unexpected<Error> HelperProcess::died() {
   // The channel closes a moment before the process can be reaped.
   std::optional<int> status;
-  if (wait_for_end(pid_, kReapMs)) {
-    status = reap(pid_);
-    pid_ = kReaped;  // the number may be another process from now on
-  }
+  if (reap(pid_, kReapMs, &status)) pid_ = kReaped;  // the number may be another process from now on
   const std::string where = under_way_.empty() ? "" : " in " + under_way_;
   return fail(Code::kUnavailable, "device.helper.died",
               "the helper that reads the vendor's library ended" + where + " " + describe_end(status));

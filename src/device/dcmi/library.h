@@ -40,8 +40,9 @@ struct Library {
 };
 
 // Loads the first of `paths` that exists and is a DCMI library. The error (kUnavailable,
-// "device.library.missing" or "device.library.unusable") lists every path with the loader's own words. The
-// library stays loaded for the life of the process: vendor destructors are not known to be safe.
+// "device.library.missing" or "device.library.unusable") lists every path with the loader's own words; a file
+// that every user can write to is not loaded. The library stays loaded for the life of the process: vendor
+// destructors are not known to be safe.
 Result<Library> load_library(const std::vector<std::string>& paths);
 
 }  // namespace tangram::device

@@ -94,8 +94,8 @@ Field<std::vector<std::int32_t>> VendorReader::npus_of(std::int32_t card) {
   std::vector<std::int32_t> npus;
   for (int device = 0; device < count; ++device) {
     int unit_type = abi::kUnitNpu;
-    // A chip whose type cannot be read stays listed: an ill NPU must be seen, not vanish. A number that the library
-    // does not know at all belongs to a chip that is hidden from this container.
+    // A chip whose type cannot be read stays listed: an ill NPU must be seen, not vanish. A number that the
+    // library does not know at all belongs to a chip that is hidden from this container.
     const std::int32_t type_code =
         call("dcmi_get_device_type", symbols_.device_type, card, device, &unit_type);
     const bool other = type_code == abi::kOk && unit_type != abi::kUnitNpu;
