@@ -15,7 +15,7 @@
 namespace ascendsim {
 namespace {
 
-constexpr std::size_t kDescriptorsMax = 3;
+constexpr std::size_t kDescriptorsMax = 2;
 
 bool send_packet(int socket, const RequestHeader& header, const void* body, std::size_t body_bytes) {
   std::array<iovec, 2> parts{};

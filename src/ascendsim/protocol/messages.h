@@ -26,9 +26,9 @@ constexpr std::uint32_t kNpusMax = 64;
 constexpr std::uint32_t kProcessRecordsMax = 256;
 
 enum class RequestType : std::uint32_t {
-  kMachine = 1,    // no body                -> MachineReply, NpuRecord[npu_count]
-  kProcesses = 2,  // no body                -> ProcessRecord[], processes that hold memory on `npu`
-  kAttach = 3,     // no body                -> AttachReply and three descriptors: ring memory, doorbell, bell
+  kMachine = 1,         // no body                -> MachineReply, NpuRecord[npu_count]
+  kProcesses = 2,       // no body                -> ProcessRecord[], processes that hold memory on `npu`
+  kAttach = 3,          // no body                -> AttachReply and two descriptors: ring memory, bell
   kOpenDevice = 4,      // no body                -> OpenDeviceReply
   kCloseDevice = 5,     // no body; gives back everything this process holds on `npu`
   kAllocate = 6,        // AllocateBody           -> AllocateReply

@@ -34,7 +34,7 @@ struct TaskEntry {
   std::uint32_t reserved;
 };
 
-enum class NoticeKind : std::uint32_t { kEnds = 1, kStarted = 2 };
+enum class NoticeKind : std::uint32_t { kEnds = 1, kStarted = 2, kNpuLost = 3 };
 
 // Sent when a task *starts*: from then on nothing can change when it ends, so the client can wait for that
 // instant by itself. `end_ns` may lie in the future. kStarted is for kHost tasks alone, whose end nobody
