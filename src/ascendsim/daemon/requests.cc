@@ -158,7 +158,9 @@ NpuRecord Driver::describe(const Client& client, std::uint32_t logic_id) {
   record.memory_bytes_total = model.memory_bytes;
   record.memory_bytes_used = model.memory_bytes_system + ledger_.used(npu);
   record.memory_bytes_system = model.memory_bytes_system;
+  record.l2_bytes = model.l2_bytes;
   copy_text(record.chip_name, model.chip_name);
+  copy_text(record.soc_name, model.soc_name);
   copy_text(record.chip_type, "Ascend");
   copy_text(record.chip_version, "V1");
   return record;

@@ -106,9 +106,11 @@ struct NpuRecord {
   std::uint64_t memory_bytes_total;   // all of the HBM
   std::uint64_t memory_bytes_used;    // device operating system and processes
   std::uint64_t memory_bytes_system;  // device operating system alone
-  char chip_name[32];                 // "910B4"
-  char chip_type[32];                 // "Ascend"
-  char chip_version[32];              // "V1"
+  std::uint64_t l2_bytes;
+  char chip_name[32];     // "910B4"
+  char soc_name[32];      // "Ascend910B4", AscendCL name
+  char chip_type[32];     // "Ascend"
+  char chip_version[32];  // "V1"
 };
 
 struct ProcessRecord {
@@ -197,7 +199,7 @@ template <class T>
 constexpr bool kIsMessage = std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T>;
 static_assert(kIsMessage<NpuRecord> && kIsMessage<ProcessRecord> && kIsMessage<OpenDeviceReply>);
 static_assert(sizeof(RequestHeader) == 16 && sizeof(ReplyHeader) == 16);
-static_assert(sizeof(NpuRecord) == 120 + 24 + 96 && sizeof(ProcessRecord) == 80);
+static_assert(sizeof(NpuRecord) == 120 + 32 + 128 && sizeof(ProcessRecord) == 80);
 static_assert(sizeof(ReplyHeader) + sizeof(MachineReply) + kNpusMax * sizeof(NpuRecord) <= kPacketBytesMax);
 static_assert(sizeof(ReplyHeader) + kProcessRecordsMax * sizeof(ProcessRecord) <= kPacketBytesMax);
 
