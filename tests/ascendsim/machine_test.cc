@@ -41,14 +41,14 @@ TEST(Machine, ProblemsNameLineFieldAndValue) {
   EXPECT_EQ(problem_of(replaced(good, "ai_cores: 20", "ai_core: 20")),
             "m.yaml:8: chips.slow.ai_core: no such field");
   EXPECT_EQ(problem_of(replaced(good, "card: 5", "card: 4")),
-            "m.yaml:22: npus[1].card: card 4 has chip 0 twice: give it another chip_id");
+            "m.yaml:23: npus[1].card: card 4 has chip 0 twice: give it another chip_id");
   EXPECT_EQ(problem_of(replaced(good, "chip: slow", "chip: fast")),
-            "m.yaml:21: npus[0].chip: 'fast' is not described under chips");
+            "m.yaml:22: npus[0].chip: 'fast' is not described under chips");
   EXPECT_EQ(problem_of(replaced(good, "0000:C1:00.0", "C1:00")),
-            "m.yaml:21: npus[0].pci: 'C1:00' is not an address like 0000:C1:00.0");
+            "m.yaml:22: npus[0].pci: 'C1:00' is not an address like 0000:C1:00.0");
   EXPECT_EQ(problem_of(replaced(good, "memory_system_mib: 24", "memory_system_mib: 1024")),
             "m.yaml:14: chips.slow.memory_system_mib: must be less than memory_mib");
-  EXPECT_EQ(problem_of("npus: [1, 2"), "m.yaml:2: end of sequence flow not found");
+  EXPECT_EQ(problem_of("npus: [1, 2"), "m.yaml:1: end of sequence flow not found");
   EXPECT_EQ(problem_of("just text"), "m.yaml:1: description: must be a mapping");
 }
 

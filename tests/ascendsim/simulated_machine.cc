@@ -167,7 +167,7 @@ void run_program(const SimulatedMachine& machine, const std::function<void()>& b
 CommandResult run_command(const std::string& command) {
   CommandResult result;
   std::fflush(nullptr);
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  FILE* pipe = popen(("( " + command + " ) 2>&1").c_str(), "r");
   if (pipe == nullptr) return result;
   char buffer[4096];
   for (std::size_t count = 0; (count = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
