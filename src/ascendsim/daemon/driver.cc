@@ -67,8 +67,8 @@ Client* Driver::add_client(Descriptor socket, Descriptor process, pid_t pid, uid
   const bool too_many =
       clients_.size() >= kClientsMax || (uid != 0 && static_cast<std::size_t>(of_user) >= kClientsPerUserMax);
   if (too_many) {
-    log_warning("process " + std::to_string(pid) + " of user " + std::to_string(uid) +
-                " refused: too many connections");
+    log_provoked("process " + std::to_string(pid) + " of user " + std::to_string(uid) +
+                 " refused: too many connections");
     return nullptr;
   }
   auto client = std::make_unique<Client>();

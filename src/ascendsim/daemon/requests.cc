@@ -270,6 +270,7 @@ bool Driver::handle(Client& client, const unsigned char* packet, std::size_t siz
   const bool about_one_npu = header.type != RequestType::kMachine && header.type != RequestType::kAttach &&
                              header.type != RequestType::kSetHealth && header.type != RequestType::kFree &&
                              header.type != RequestType::kDestroyStream;
+  if (about_one_npu && client.access_checked_ns == 0) refresh_access(client);
   if (about_one_npu && header.npu >= client.npus.size()) {
     answer_status(reply, Status::kNoSuchNpu);
     return true;

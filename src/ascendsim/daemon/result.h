@@ -24,5 +24,8 @@ Problem system_problem(std::string_view what, int error_number);
 // Lines on standard error, as the kernel log would have them.
 void log_info(std::string_view message);
 void log_warning(std::string_view message);
+// For what a stranger can provoke as often as it likes: at most a few lines a second, then how many were left
+// out.
+void log_provoked(std::string_view message);
 
 }  // namespace ascendsim

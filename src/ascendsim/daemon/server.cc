@@ -129,8 +129,8 @@ void Server::receive(Client& client) {
     const bool had_rings = client.rings.get() != nullptr;
     Reply reply;
     if (!driver_->handle(client, packet_.data(), static_cast<std::size_t>(received), &reply)) {
-      log_warning("process " + std::to_string(client.pid) + " of user " + std::to_string(client.uid) +
-                  " dropped: not the driver's protocol");
+      log_provoked("process " + std::to_string(client.pid) + " of user " + std::to_string(client.uid) +
+                   " dropped: not the driver's protocol");
       client.doomed = true;
       return;
     }
