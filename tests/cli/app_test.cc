@@ -28,7 +28,8 @@ void expect_usage_error(const std::vector<std::string>& arguments, const std::ve
   EXPECT_EQ(outcome.code, 2) << outcome.err;
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(outcome.err.starts_with("tangram: ")) << outcome.err;
-  for (const std::string& word : words) EXPECT_NE(outcome.err.find(word), std::string::npos) << word << "\n" << outcome.err;
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.err.find(word), std::string::npos) << word << "\n" << outcome.err;
 }
 
 // Without it a slip in a command or an option would not be exit code 2, or would not say what was meant.
@@ -55,7 +56,8 @@ TEST(App, UsageErrorsExitWithTwoAndNameTheWord) {
   expect_usage_error({"apply", "-f", "/nonexistent/t.yaml"}, {"--file", "/nonexistent/t.yaml"});
 }
 
-// Without it a daemon that is down would look like bad input, and nobody would know how to name another socket.
+// Without it a daemon that is down would look like bad input, and nobody would know how to name another
+// socket.
 TEST(App, UnreachableDaemonIsSix) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"status"},
@@ -77,8 +79,8 @@ TEST(App, UnreachableDaemonIsSix) {
 
 // Without it --socket could lose against the environment.
 TEST(App, OptionBeatsEnvironment) {
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"--socket", "/other.sock", "status"}, {"status", "--socket=/other.sock"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--socket", "/other.sock", "status"}, {"status", "--socket=/other.sock"}}) {
     const Outcome outcome = tangram_command(arguments);
     EXPECT_EQ(outcome.code, 6);
     EXPECT_NE(outcome.err.find("/other.sock"), std::string::npos) << outcome.err;
@@ -110,7 +112,8 @@ TEST(App, HelpIsDataAndShowsExamples) {
   EXPECT_EQ(submit.code, 0);
   EXPECT_NE(submit.out.find("-- PROGRAM"), std::string::npos) << submit.out;
   EXPECT_NE(submit.out.find("Examples:"), std::string::npos);
-  for (const char* command : {"apply", "wait", "queue", "status", "why", "describe", "logs", "cancel", "quota"}) {
+  for (const char* command :
+       {"apply", "wait", "queue", "status", "why", "describe", "logs", "cancel", "quota"}) {
     const Outcome help = tangram_command({command, "--help"});
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_NE(help.out.find("tangram " + std::string(command)), std::string::npos) << help.out;

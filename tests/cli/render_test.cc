@@ -1,5 +1,5 @@
-// Golden frames: what people see, compared letter by letter with the files in golden/. To accept a change, run the
-// test once with TANGRAM_UPDATE_GOLDEN=1 and read the difference.
+// Golden frames: what people see, compared letter by letter with the files in golden/. To accept a change,
+// run the test once with TANGRAM_UPDATE_GOLDEN=1 and read the difference.
 #include "cli/render.h"
 
 #include <gtest/gtest.h>
@@ -13,9 +13,13 @@ namespace {
 
 constexpr TimeMs kNow(1'796'000'000'000);
 
-Canvas canvas(std::size_t width = 80) { return {width, false, kNow}; }
+Canvas canvas(std::size_t width = 80) {
+  return {width, false, kNow};
+}
 
-TimeMs ago(std::int64_t ms) { return TimeMs(kNow.value - ms); }
+TimeMs ago(std::int64_t ms) {
+  return TimeMs(kNow.value - ms);
+}
 
 void expect_golden(const std::string& name, const std::string& text, std::size_t width = 80) {
   const std::string path = std::string(TANGRAM_GOLDEN_DIR) + "/" + name + ".txt";
@@ -99,8 +103,10 @@ wire::JobView waiting_job() {
   view.state = JobState::kWaiting;
   view.npus_requested = 2;
   view.position = 1;
-  view.reason = wire::ReasonView{"quota.npus.exceeded", "tenant team-a may hold 4 NPUs, holds 3 and this job needs 2",
-                                 "tangram quota team-a", {}};
+  view.reason = wire::ReasonView{"quota.npus.exceeded",
+                                 "tenant team-a may hold 4 NPUs, holds 3 and this job needs 2",
+                                 "tangram quota team-a",
+                                 {}};
   return view;
 }
 
@@ -119,7 +125,9 @@ wire::JobView failed_job() {
 }
 
 // Without it the table that people look at most could lose a column, cut a name or run over the terminal.
-TEST(RenderStatus, OneLinePerNpu) { expect_golden("status", render_status(machine(), canvas())); }
+TEST(RenderStatus, OneLinePerNpu) {
+  expect_golden("status", render_status(machine(), canvas()));
+}
 
 // Without it a value that was not measured would be shown as 0, and a sick NPU without its reason.
 TEST(RenderStatus, UnknownIsADash) {
@@ -167,8 +175,9 @@ TEST(RenderQueue, ShowsOrderAndReason) {
 
 // Without it an empty queue would be an empty screen.
 TEST(RenderQueue, EmptyStatesSayWhatToDoNext) {
-  EXPECT_EQ(render_queue({}, {false, false, 5}, canvas()),
-            "No jobs are waiting. 5 NPUs are free; start one: tangram submit --tenant TENANT\n  -- PROGRAM\n");
+  EXPECT_EQ(
+      render_queue({}, {false, false, 5}, canvas()),
+      "No jobs are waiting. 5 NPUs are free; start one: tangram submit --tenant TENANT\n  -- PROGRAM\n");
   EXPECT_EQ(render_queue({}, {false, false, std::nullopt}, canvas(120)),
             "No jobs are waiting. Start one: tangram submit --tenant TENANT -- PROGRAM\n");
   EXPECT_EQ(render_queue({}, {false, true, 1}, canvas()),
@@ -177,17 +186,19 @@ TEST(RenderQueue, EmptyStatesSayWhatToDoNext) {
             "No jobs yet. Start one: tangram submit --tenant TENANT --npus 1 -- PROGRAM\n");
 }
 
-// Without it the order of the answer (verdict, blockers, remedies, estimate with its assumption) could be lost.
+// Without it the order of the answer (verdict, blockers, remedies, estimate with its assumption) could be
+// lost.
 TEST(RenderWhy, VerdictFirst) {
   wire::WhyView view;
   view.job = waiting_job();
   view.verdict = "job train-017 waits: tenant team-a may hold 4 NPUs, holds 3 and this job needs 2";
-  view.blockers = {*waiting_job().reason,
-                   {"capacity.npus.busy",
-                    "this job needs 2 free NPUs of one node, 1 is free: NPU 3; train-001 (j-15) holds 0 and 1, infer-001 "
-                    "(j-16) holds 2",
-                    "",
-                    {}}};
+  view.blockers = {
+      *waiting_job().reason,
+      {"capacity.npus.busy",
+       "this job needs 2 free NPUs of one node, 1 is free: NPU 3; train-001 (j-15) holds 0 and 1, infer-001 "
+       "(j-16) holds 2",
+       "",
+       {}}};
   view.remedies = {{"train-001 (team-a, 2 NPUs) ends", "tangram cancel j-15", true},
                    {"the quota of team-a is raised to 5 NPUs, which is one more than now", "", false}};
   view.position = 3;
@@ -257,9 +268,11 @@ TEST(RenderJob, ShowsEverything) {
 
 // Without it the one-line answers of submit and wait could name the wrong NPU as the primary device.
 TEST(RenderState, OneSentence) {
-  EXPECT_EQ(render_state(running_job()), "job train-001 (j-15) is running on NPUs 0, 1 (primary device: NPU 0)");
+  EXPECT_EQ(render_state(running_job()),
+            "job train-001 (j-15) is running on NPUs 0, 1 (primary device: NPU 0)");
   EXPECT_EQ(render_state(waiting_job()),
-            "job train-017 (j-17) is waiting at position 1: tenant team-a may hold 4 NPUs, holds 3 and this job needs "
+            "job train-017 (j-17) is waiting at position 1: tenant team-a may hold 4 NPUs, holds 3 and this "
+            "job needs "
             "2");
   EXPECT_EQ(render_state(failed_job()), "job j-9 was ended by SIGSEGV");
   wire::JobView view = failed_job();

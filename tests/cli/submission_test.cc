@@ -103,7 +103,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"time_unit", [](SubmitArguments& a) { a.time_limit = "60"; }, "--time-limit", "60"},
         BadCase{"time_zero", [](SubmitArguments& a) { a.time_limit = "0s"; }, "--time-limit", "0s"},
         BadCase{"restart", [](SubmitArguments& a) { a.restart = "always"; }, "--restart", "always"},
-        BadCase{"restart_open", [](SubmitArguments& a) { a.restart = "on-failure"; }, "--restart", "on-failure"},
+        BadCase{"restart_open", [](SubmitArguments& a) { a.restart = "on-failure"; }, "--restart",
+                "on-failure"},
         BadCase{"restart_zero", [](SubmitArguments& a) { a.restart = "on-failure:0"; }, "--restart", ":0"},
         BadCase{"label", [](SubmitArguments& a) { a.labels = {"model"}; }, "--label", "model"},
         BadCase{"label_empty", [](SubmitArguments& a) { a.labels = {"=x"}; }, "--label", "=x"},
@@ -115,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"cpus", [](SubmitArguments& a) { a.host_cpus = "many"; }, "--host-cpus", "many"},
         BadCase{"host_memory", [](SubmitArguments& a) { a.host_memory = "8"; }, "--host-memory", "8"},
         BadCase{"processes", [](SubmitArguments& a) { a.host_processes = "0"; }, "--host-processes", "0"}),
-    [](const auto& info) { return std::string(info.param.what); });
+    [](const testing::TestParamInfo<BadCase>& bad) { return std::string(bad.param.what); });
 
 // Without it a secret in the environment could end up in a terminal's history or a CI log.
 TEST(ParseSubmission, NeverShowsTheValueOfAnEnvironmentVariable) {

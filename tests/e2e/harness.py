@@ -290,6 +290,11 @@ def clean_up(root, cgroup_name):
         remove_cgroup(group)
     for mount_point in sorted(mounts_below(root), key=len, reverse=True):
         ctypes.CDLL(None).umount2(mount_point.encode(), 2)  # MNT_DETACH
+    left = mounts_below(root)
+    if left:
+        # Whatever is mounted there is not ours to delete.
+        print(f"harness: cannot unmount {left}; {root} stays", file=sys.stderr)
+        return
     shutil.rmtree(root, ignore_errors=True)
 
 
