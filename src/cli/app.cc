@@ -263,7 +263,8 @@ Error unexpected_word(const CLI::App& app, const std::string& word) {
 Error parse_failure(const CLI::App& root, const CLI::ParseError& failure) {
   const CLI::App& app = chosen(root);
   const Arguments rest = root.remaining(true);
-  if (failure.get_name() == "ExtrasError" && !rest.empty()) return unexpected_word(app, rest.front());
+  const bool surplus = failure.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (surplus && !rest.empty()) return unexpected_word(app, rest.front());
   return Error{
       Code::kInvalidArgument, "cli.usage", failure.what(), "see: " + full_name(app) + " --help", {}, nullptr};
 }
