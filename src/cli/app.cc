@@ -210,7 +210,7 @@ Arguments names_of(const CLI::App& app) {
 std::string full_name(const CLI::App& app) {
   std::string name = app.get_name();
   for (const CLI::App* parent = app.get_parent(); parent != nullptr; parent = parent->get_parent()) {
-    name = parent->get_name() + " " + name;
+    name.insert(0, parent->get_name() + " ");
   }
   return name;
 }
@@ -231,9 +231,9 @@ Result<void> check_command(const CLI::App& root, const Arguments& arguments) {
     if (std::ranges::find(names, word) == names.end()) {
       const std::string command = full_name(*app);
       const auto suggestion = nearest(word, names);
-      return usage_error(
-          "'" + word + "' is no command of " + command,
-          suggestion ? "did you mean: " + command + " " + *suggestion : "see: " + command + " --help");
+      std::string hint = suggestion ? "did you mean: " : "see: ";
+      hint.append(command).append(" ").append(suggestion.value_or("--help"));
+      return usage_error("'" + word + "' is no command of " + command, std::move(hint));
     }
     app = app->get_subcommand(word);
   }

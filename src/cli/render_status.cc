@@ -40,7 +40,7 @@ Table::Cell health_cell(Health health) {
 Table::Cell memory_cell(const wire::NpuStatusView& npu, bool with_bar) {
   const std::string used = npu.memory_used ? format_gib(*npu.memory_used) : "-";
   const std::string total = npu.memory_total ? format_gib(*npu.memory_total) : "-";
-  std::string text = used + "/" + total;
+  const std::string text = used + "/" + total;
   if (!with_bar) return {text, Tone::kPlain};
   constexpr std::size_t kCells = 6;
   const bool known = npu.memory_used && npu.memory_total;
