@@ -32,7 +32,7 @@ std::size_t terminal_width() {
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const char* socket = std::getenv("TANGRAM_SOCKET");
-  tangram::cli::Environment environment{socket == nullptr ? "" : socket};
+  const tangram::cli::Environment environment{socket == nullptr ? "" : socket};
   tangram::cli::Streams streams{
       std::cin,        std::cout, std::cerr, wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO),
       terminal_width()};

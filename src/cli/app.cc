@@ -45,6 +45,11 @@ class HelpFormatter : public CLI::Formatter {
     usage.erase(usage.find_last_not_of('\n') + 1);
     return usage + " -- PROGRAM [ARGUMENT...]\n";
   }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_positional()) return option->get_required() ? "" : " (optional)";
+    return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+  }
 };
 
 tl::unexpected<Error> usage_error(std::string message, std::string hint) {
@@ -57,14 +62,14 @@ std::string refuse_empty(const std::string& text) {
 }
 
 CLI::Option* add_text(CLI::App* app, const std::string& name, std::string& target, const std::string& about) {
-  return app->add_option(name, target, about)->check(CLI::Validator(refuse_empty, "TEXT"))->type_name("");
+  return app->add_option(name, target, about)->check(CLI::Validator(refuse_empty, ""))->type_name("VALUE");
 }
 
 CLI::Option* add_list(CLI::App* app, const std::string& name, Arguments& target, const std::string& about) {
   return app->add_option(name, target, about)
       ->allow_extra_args(false)
-      ->check(CLI::Validator(refuse_empty, "TEXT"))
-      ->type_name("");
+      ->check(CLI::Validator(refuse_empty, ""))
+      ->type_name("VALUE");
 }
 
 void add_globals(CLI::App* app, GlobalOptions& globals) {
@@ -202,6 +207,14 @@ Arguments names_of(const CLI::App& app) {
   return names;
 }
 
+std::string full_name(const CLI::App& app) {
+  std::string name = app.get_name();
+  for (const CLI::App* parent = app.get_parent(); parent != nullptr; parent = parent->get_parent()) {
+    name.insert(0, parent->get_name() + " ");
+  }
+  return name;
+}
+
 // The word in the place of a command that is none, if there is one: "tangram statsu", "tangram tenant
 // remove".
 Result<void> check_command(const CLI::App& root, const Arguments& arguments) {
@@ -216,29 +229,28 @@ Result<void> check_command(const CLI::App& root, const Arguments& arguments) {
     const Arguments names = names_of(*app);
     if (names.empty()) return {};
     if (std::ranges::find(names, word) == names.end()) {
-      const std::string command = app == &root ? "tangram" : "tangram " + app->get_name();
+      const std::string command = full_name(*app);
       const auto suggestion = nearest(word, names);
-      return usage_error(
-          "'" + word + "' is no command of " + command,
-          suggestion ? "did you mean: " + command + " " + *suggestion : "see: " + command + " --help");
+      std::string hint = suggestion ? "did you mean: " : "see: ";
+      hint.append(command).append(" ").append(suggestion.value_or("--help"));
+      return usage_error("'" + word + "' is no command of " + command, std::move(hint));
     }
     app = app->get_subcommand(word);
   }
-  return {};
+  const bool wants_help = std::ranges::any_of(
+      arguments, [](const std::string& word) { return word == "-h" || word == "--help"; });
+  const Arguments names = names_of(*app);
+  if (names.empty() || wants_help) return {};
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return usage_error(full_name(*app) + " needs a command",
+                     "one of: " + list + "; see " + full_name(*app) + " --help");
 }
 
 const CLI::App& chosen(const CLI::App& root) {
   const CLI::App* app = &root;
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
   return *app;
-}
-
-std::string full_name(const CLI::App& app) {
-  std::string name = app.get_name();
-  for (const CLI::App* parent = app.get_parent(); parent != nullptr; parent = parent->get_parent()) {
-    name = parent->get_name() + " " + name;
-  }
-  return name;
 }
 
 Error unexpected_word(const CLI::App& app, const std::string& word) {
@@ -263,7 +275,8 @@ Error unexpected_word(const CLI::App& app, const std::string& word) {
 Error parse_failure(const CLI::App& root, const CLI::ParseError& failure) {
   const CLI::App& app = chosen(root);
   const Arguments rest = root.remaining(true);
-  if (failure.get_name() == "ExtrasError" && !rest.empty()) return unexpected_word(app, rest.front());
+  const bool surplus = failure.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (surplus && !rest.empty()) return unexpected_word(app, rest.front());
   return Error{
       Code::kInvalidArgument, "cli.usage", failure.what(), "see: " + full_name(app) + " --help", {}, nullptr};
 }
@@ -307,7 +320,8 @@ int run_checked(const Arguments& arguments, const Environment& environment, Stre
     root.parse(Arguments(own.rbegin(), own.rend()));
   } catch (const CLI::ParseError& failure) {
     if (failure.get_exit_code() == 0) {
-      streams.out << chosen(root).help(full_name(chosen(root)), CLI::AppFormatMode::Normal) << std::flush;
+      const CLI::App& app = chosen(root);
+      streams.out << app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent())) << std::flush;
       return wire::kExitOk;
     }
     return report(parse_failure(root, failure));

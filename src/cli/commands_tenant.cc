@@ -14,7 +14,7 @@ namespace {
 
 Result<std::string> read_all(std::istream& in, const std::string& name) {
   std::string text;
-  std::string buffer(64 * 1024, '\0');
+  std::string buffer(std::size_t{64} << 10, '\0');
   while (in) {
     in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
     text.append(buffer, 0, static_cast<std::size_t>(in.gcount()));

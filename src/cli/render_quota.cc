@@ -32,8 +32,8 @@ void add_consumed(Table& table, const std::string& indent, Dimension dimension, 
   const bool bounded = limit < kUnlimited;
   const std::int64_t left = limit - used;
   const std::string limit_text = bounded ? amount_text(dimension, limit) : std::string(kNoLimit);
-  std::string left_text(kNoLimit);
-  Tone tone = Tone::kPlain;
+  std::string left_text = "-";
+  Tone tone = bounded ? Tone::kPlain : Tone::kDim;
   if (bounded && left < 0) {
     left_text = amount_text(dimension, -left) + " over";
     tone = Tone::kBad;

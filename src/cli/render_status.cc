@@ -40,7 +40,7 @@ Table::Cell health_cell(Health health) {
 Table::Cell memory_cell(const wire::NpuStatusView& npu, bool with_bar) {
   const std::string used = npu.memory_used ? format_gib(*npu.memory_used) : "-";
   const std::string total = npu.memory_total ? format_gib(*npu.memory_total) : "-";
-  std::string text = used + "/" + total;
+  const std::string text = used + "/" + total;
   if (!with_bar) return {text, Tone::kPlain};
   constexpr std::size_t kCells = 6;
   const bool known = npu.memory_used && npu.memory_total;
@@ -85,11 +85,10 @@ Table make_table(const wire::StatusView& view, const Detail& detail) {
 
 std::string footer(const wire::StatusView& view, const Canvas& canvas) {
   const std::string driver = view.driver_version.empty() ? "-" : printable(view.driver_version);
-  std::string line = std::to_string(view.npus_free) + " of " +
-                     count_of(static_cast<std::int64_t>(view.npus.size()), "NPU") + " free · " +
-                     count_of(view.jobs_running, "job") + " running, " + std::to_string(view.jobs_queued) +
-                     " in the queue · driver " + driver;
-  if (!view.node.empty()) line += " · node " + printable(view.node);
+  const std::string line = std::to_string(view.npus_free) + " of " +
+                           count_of(static_cast<std::int64_t>(view.npus.size()), "NPU") + " free · " +
+                           count_of(view.jobs_running, "job") + " running, " +
+                           std::to_string(view.jobs_queued) + " in the queue · driver " + driver;
   std::string text = wrap_text(line, canvas.width, 2) + '\n';
   for (const std::string& wall : view.missing_walls) {
     text +=

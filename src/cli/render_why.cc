@@ -36,10 +36,10 @@ std::string render_remedies(std::span<const wire::RemedyView> remedies, const Ca
   std::string text = "  would start if:\n";
   for (std::size_t i = 0; i < remedies.size(); ++i) {
     const wire::RemedyView& remedy = remedies[i];
-    const std::string letter = i < 26 ? std::string(1, static_cast<char>('a' + i)) : std::to_string(i + 1);
-    const std::string mark = remedy.starts ? "[replayed: starts]" : "[replayed: still waits]";
-    const std::string line = letter + ") " + printable(remedy.text) + "  " + mark;
-    std::string wrapped = wrap_text(line, canvas.width > 8 ? canvas.width - 4 : 4, 3);
+    std::string line = i < 26 ? std::string(1, static_cast<char>('a' + i)) : std::to_string(i + 1);
+    line.append(") ").append(printable(remedy.text));
+    line.append(remedy.starts ? " [replayed: starts]" : " [replayed: still waits]");
+    const std::string wrapped = wrap_text(line, canvas.width > 8 ? canvas.width - 4 : 4, 3);
     std::string body = "    ";
     for (const char c : wrapped) {
       body += c;

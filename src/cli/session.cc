@@ -54,7 +54,8 @@ void Session::say(std::string_view sentence) {
 
 int Session::report(const Error& error) {
   streams_.err << render_error(error, {streams_.width, streams_.colour_err, {}}) << std::flush;
-  return wire::exit_code(error);
+  // A bug of the daemon's is to a script a daemon that cannot be used; 70 is for bugs of this program.
+  return error.code == Code::kInternal ? wire::kExitUnavailable : wire::exit_code(error);
 }
 
 bool Patience::again_after(const Error& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 
 #include "base/invariant.h"
 
@@ -155,6 +156,7 @@ std::string wrap_text(std::string_view text, std::size_t width, std::size_t inde
 }
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  widths_.reserve(columns_.size());
   for (const Column& column : columns_) widths_.push_back(display_width(column.title));
 }
 
@@ -214,7 +216,7 @@ std::string bar(std::int64_t part, std::int64_t whole, std::size_t cells) {
   if (whole <= 0) return std::string(cells, '-');
   part = std::clamp<std::int64_t>(part, 0, whole);
   const double exact = static_cast<double>(part) / static_cast<double>(whole) * static_cast<double>(cells);
-  auto full = static_cast<std::size_t>(exact + 0.5);
+  auto full = static_cast<std::size_t>(std::lround(exact));
   if (part > 0 && full == 0) full = 1;
   return std::string(full, '#') + std::string(cells - full, '-');
 }

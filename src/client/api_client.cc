@@ -75,7 +75,7 @@ struct ApiClient::Impl {
   }
 };
 
-ApiClient::ApiClient(ApiClientOptions options) {
+ApiClient::ApiClient(const ApiClientOptions& options) {
   net::ClientOptions http;
   http.socket_path = options.socket_path;
   http.unreachable_hint = "start tangramd, or name its socket with --socket PATH or TANGRAM_SOCKET";
@@ -131,7 +131,8 @@ Result<wire::SubmitAnswer> ApiClient::submit_all(std::span<const wire::JobSubmis
 Result<wire::JobList> ApiClient::jobs(const JobFilter& filter) {
   net::Query query;
   if (!filter.tenant.empty()) query.add("tenant", filter.tenant);
-  for (const auto& [key, value] : filter.labels) query.add("label", key + "=" + value);
+  for (const auto& [key, value] : filter.labels)
+    query.add("label", std::string(key).append("=").append(value));
   if (filter.state) query.add("state", std::string(to_string(*filter.state)));
   if (filter.all) query.add("all", "true");
   if (filter.limit > 0) query.add("limit", std::to_string(filter.limit));

@@ -44,7 +44,7 @@ struct LogRequest {
 
 class ApiClient {
  public:
-  explicit ApiClient(ApiClientOptions options);
+  explicit ApiClient(const ApiClientOptions& options);
   ~ApiClient();
   ApiClient(const ApiClient&) = delete;
   ApiClient& operator=(const ApiClient&) = delete;

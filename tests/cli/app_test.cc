@@ -34,10 +34,10 @@ void expect_usage_error(const std::vector<std::string>& arguments, const std::ve
 
 // Without it a slip in a command or an option would not be exit code 2, or would not say what was meant.
 TEST(App, UsageErrorsExitWithTwoAndNameTheWord) {
-  expect_usage_error({}, {"--help"});
+  expect_usage_error({}, {"needs a command", "submit", "tangram --help"});
   expect_usage_error({"statsu"}, {"'statsu'", "did you mean", "tangram status"});
   expect_usage_error({"tenant", "delte", "x"}, {"'delte'", "tangram tenant delete"});
-  expect_usage_error({"tenant"}, {"tangram tenant --help"});
+  expect_usage_error({"tenant"}, {"tangram tenant needs a command", "delete"});
   expect_usage_error({"queue", "--tenat", "a"}, {"'--tenat'", "--tenant"});
   expect_usage_error({"queue", "--tenant"}, {"--tenant"});
   expect_usage_error({"queue", "--tenant", ""}, {"--tenant", "must not be empty"});

@@ -202,7 +202,7 @@ class Machine:
     def journal(self, kind=None):
         """The records in order: dicts with sequence, at (ms), kind and body (parsed)."""
         with contextlib.closing(sqlite3.connect(f"file:{self.journal_path}?mode=ro", uri=True)) as database:
-            rows = database.execute("SELECT sequence, at, kind, body FROM records ORDER BY sequence").fetchall()
+            rows = database.execute("SELECT sequence, at_ms, kind, body FROM records ORDER BY sequence").fetchall()
         return [{"sequence": sequence, "at": at, "kind": record_kind, "body": json.loads(body)}
                 for sequence, at, record_kind, body in rows if kind in (None, record_kind)]
 
