@@ -74,6 +74,8 @@ struct ReasonView {
   std::string message;
   std::string hint;
   Details details;
+
+  friend bool operator==(const ReasonView&, const ReasonView&) = default;
 };
 
 struct JobView {
@@ -104,6 +106,8 @@ struct JobView {
   std::optional<std::int64_t> exit_status;
   std::optional<std::int64_t> signal;
   std::string message;  // how it ended, one sentence
+
+  friend bool operator==(const JobView&, const JobView&) = default;
 };
 
 struct NpuStatusView {
@@ -121,6 +125,8 @@ struct NpuStatusView {
   std::string tenant;  // who holds it; empty: nobody, or not for this caller's eyes
   std::string job;     // id
   std::string job_name;
+
+  friend bool operator==(const NpuStatusView&, const NpuStatusView&) = default;
 };
 
 struct StatusView {
@@ -134,6 +140,8 @@ struct StatusView {
   std::int64_t jobs_running = 0;
   std::int64_t jobs_queued = 0;
   std::vector<std::string> missing_walls;  // isolation that this machine cannot give
+
+  friend bool operator==(const StatusView&, const StatusView&) = default;
 };
 
 // One tenant's limits and use. A dimension's limit kUnlimited is left out of the JSON.
@@ -142,12 +150,16 @@ struct QuotaView {
   Usage used;  // subtree
   std::int64_t queued = 0;
   std::vector<std::string> notes;  // "bandwidth is booked, not shaped"
+
+  friend bool operator==(const QuotaView&, const QuotaView&) = default;
 };
 
 struct RemedyView {
   std::string text;     // one sentence
   std::string command;  // that does it; may be empty
   bool starts = false;  // replayed: the job would start
+
+  friend bool operator==(const RemedyView&, const RemedyView&) = default;
 };
 
 struct WhyView {
@@ -159,11 +171,15 @@ struct WhyView {
   std::int64_t queue_length = 0;
   std::optional<TimeMs> estimated_start;
   std::string assumption;  // behind the estimate; never an estimate without it
+
+  friend bool operator==(const WhyView&, const WhyView&) = default;
 };
 
 struct VersionView {
   std::string version;
   std::string api = "v1";
+
+  friend bool operator==(const VersionView&, const VersionView&) = default;
 };
 
 // One document of an `apply`, and what became of it.
@@ -171,6 +187,8 @@ struct ApplyItem {
   std::string kind;
   std::string name;
   std::string result;  // "created", "changed", "unchanged"
+
+  friend bool operator==(const ApplyItem&, const ApplyItem&) = default;
 };
 
 }  // namespace tangram::wire

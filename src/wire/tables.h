@@ -1,0 +1,56 @@
+// The tables of all documents. Private to wire.
+#pragma once
+
+#include "wire/record.h"
+#include "wire/table.h"
+#include "wire/types.h"
+
+namespace tangram::wire {
+
+// What clients send.
+const Table<HostLimitsDoc>& host_limits_table();
+const Table<Quota>& quota_table();
+const Table<JobSubmission>& job_submission_table();
+const Table<JobSubmission>& job_document_table();  // apiVersion, kind, metadata, spec
+const Table<JobSubmission>& job_metadata_table();
+const Table<JobSubmission>& job_spec_table();
+const Table<TenantDoc>& tenant_table();  // flat, inside of answers
+const Table<TenantDoc>& tenant_document_table();
+const Table<TenantDoc>& tenant_metadata_table();
+const Table<TenantDoc>& tenant_spec_table();
+
+// What the service answers.
+const Table<ReasonView>& reason_view_table();
+const Table<JobView>& job_view_table();
+const Table<JobList>& job_list_table();
+const Table<NpuStatusView>& npu_status_view_table();
+const Table<StatusView>& status_view_table();
+const Table<Usage>& usage_table();
+const Table<QuotaView>& quota_view_table();
+const Table<QuotaList>& quota_list_table();
+const Table<RemedyView>& remedy_view_table();
+const Table<WhyView>& why_view_table();
+const Table<VersionView>& version_view_table();
+const Table<ApplyItem>& apply_item_table();
+const Table<ApplyAnswer>& apply_answer_table();
+
+// Restart policy and count, which share one field: "on-failure:3".
+template <class T>
+Field<T> restart_field(std::string doc) {
+  Field<T> field;
+  field.info = FieldInfo{"restart", "never, on-lost or on-failure:N", false, std::move(doc)};
+  field.read = [](Reader& reader, const Node& node, T& into) {
+    constexpr std::string_view kWanted = "never, on-lost or on-failure:N with N from 0 to 1000";
+    if (node.kind != Node::Kind::kText) return reader.wrong_type(node, kWanted);
+    const Result<Restart> restart = parse_restart(node.text, reader.path());
+    if (!restart) return reader.bad_value(node, "input.bad_value", kWanted);
+    into.restart = restart->policy;
+    into.restarts_max = restart->restarts_max;
+  };
+  field.write = [](const T& from, Node& object) {
+    object.add("restart", Node::of(format_restart(from.restart, from.restarts_max)));
+  };
+  return field;
+}
+
+}  // namespace tangram::wire

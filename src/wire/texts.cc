@@ -1,0 +1,273 @@
+#include "wire/texts.h"
+
+#include <fmt/args.h>
+#include <fmt/format.h>
+
+#include <string>
+
+#include "wire/catalogue.h"
+#include "wire/phrases.h"
+
+namespace tangram::wire {
+namespace {
+
+std::string tenant_or_placeholder(const Names& names, TenantId tenant, Language language) {
+  std::string name = tenant.valid() && names.tenant ? names.tenant(tenant) : std::string();
+  if (!name.empty()) return name;
+  return language == Language::kChinese ? "（未知）" : "(unknown)";
+}
+
+// An ancestor's limit surprises its tenant: the text says where it stands.
+std::string tenant_phrase(const JobSpec& spec, const Blocker& blocker, const Names& names,
+                          Language language) {
+  std::string text = tenant_or_placeholder(names, blocker.tenant, language);
+  if (!blocker.tenant.valid() || blocker.tenant == spec.tenant) return text;
+  const std::string own = tenant_or_placeholder(names, spec.tenant, language);
+  return text + (language == Language::kChinese ? "（" + own + " 的上级）" : " (above " + own + ")");
+}
+
+Dimension dimension_of(const Blocker& blocker) {
+  switch (blocker.reason) {
+    case ReasonCode::kQuotaNpus:
+    case ReasonCode::kQuotaNpusNever:
+    case ReasonCode::kNpusBusy:
+    case ReasonCode::kNpusUnhealthy:
+    case ReasonCode::kNpusKept:
+    case ReasonCode::kNpusNever:
+      return Dimension::kNpus;
+    case ReasonCode::kQuotaMemoryTotal:
+    case ReasonCode::kQuotaMemoryTotalNever:
+      return Dimension::kMemoryTotal;
+    case ReasonCode::kQuotaMemoryPerNpu:
+    case ReasonCode::kMemoryNever:
+      return Dimension::kMemoryPerNpu;
+    case ReasonCode::kQuotaAiCores:
+    case ReasonCode::kQuotaAiCoresNever:
+      return Dimension::kAiCores;
+    case ReasonCode::kQuotaRunningJobs:
+    case ReasonCode::kQuotaRunningJobsNever:
+      return Dimension::kRunningJobs;
+    case ReasonCode::kQuotaBandwidth:
+    case ReasonCode::kQuotaBandwidthNever:
+      return Dimension::kBandwidth;
+    case ReasonCode::kQuotaRunTime:
+      return Dimension::kRunTime;
+    case ReasonCode::kQuotaPriority:
+      return Dimension::kPriorities;
+    case ReasonCode::kNone:
+    case ReasonCode::kQuotaKept:
+    case ReasonCode::kNoDevices:
+    case ReasonCode::kSliceUnsupported:
+    case ReasonCode::kShareUnsupported:
+      return blocker.dimension;
+  }
+  return blocker.dimension;
+}
+
+// "4", "64GiB": without the noun, for "4 of 4 NPUs" and for options of the command line.
+std::string bare_amount(Dimension dimension, std::int64_t amount) {
+  switch (dimension) {
+    case Dimension::kMemoryPerNpu:
+    case Dimension::kMemoryTotal:
+      return format_bytes(Bytes(amount));
+    case Dimension::kRunTime:
+      return format_duration_ms(amount);
+    case Dimension::kBandwidth:
+      return format_bits_per_second(amount);
+    case Dimension::kNpus:
+    case Dimension::kAiCores:
+    case Dimension::kRunningJobs:
+    case Dimension::kPriorities:
+      return amount >= kUnlimited ? "unlimited" : std::to_string(amount);
+  }
+  return {};
+}
+
+std::string holders_phrase(const Blocker& blocker, const Names& names, Language language) {
+  if (blocker.holders.empty()) return {};
+  const std::string all = name_list(blocker.holders, names, language);
+  return language == Language::kChinese ? "；占用者：" + all : "; held by " + all;
+}
+
+std::string exist_phrase(const Blocker& blocker, Language language) {
+  if (blocker.limit <= 0) return {};
+  const std::string amount = format_amount(Dimension::kNpus, blocker.limit, language);
+  return language == Language::kChinese ? "（符合要求的共有 " + amount + "）" : " (" + amount + " would do)";
+}
+
+// "1 is", "3 are": of NPUs that were counted.
+std::string counted(std::int64_t count, Language language) {
+  if (language == Language::kChinese) return std::to_string(count) + " 个";
+  return std::to_string(count) + (count == 1 ? " is" : " are");
+}
+
+std::string fill(std::string_view text, const JobSpec& spec, const Blocker& blocker, const Names& names,
+                 Language language) {
+  const Dimension dimension = dimension_of(blocker);
+  fmt::dynamic_format_arg_store<fmt::format_context> values;
+  const auto set = [&](const char* name, std::string value) {
+    values.push_back(fmt::arg(name, std::move(value)));
+  };
+  set("tenant", tenant_phrase(spec, blocker, names, language));
+  set("plain_tenant", tenant_or_placeholder(names, blocker.tenant, language));
+  set("asked", format_amount(dimension, blocker.asked, language));
+  set("used", bare_amount(dimension, blocker.used));
+  set("limit", format_amount(dimension, blocker.limit, language));
+  set("limit_option", bare_amount(dimension, blocker.limit));
+  set("free", counted(blocker.free, language));
+  set("unhealthy", counted(blocker.unhealthy, language));
+  set("holders", holders_phrase(blocker, names, language));
+  set("exist", exist_phrase(blocker, language));
+  set("kept_for", job_name(blocker.kept_for, names));
+  set("kept_id", blocker.kept_for.valid() ? format_job_id(blocker.kept_for) : "JOB");
+  set("memory", format_bytes(spec.request.memory_per_npu));
+  set("priority", std::string(to_string(spec.priority)));
+  return fmt::vformat(fmt::string_view(text.data(), text.size()), values);
+}
+
+// Some callers know the code and nothing else: then numbers would be lies.
+bool has_numbers(const Blocker& blocker) {
+  switch (blocker.reason) {
+    case ReasonCode::kNone:
+      return false;
+    case ReasonCode::kQuotaKept:
+      return blocker.tenant.valid() && blocker.kept_for.valid();
+    case ReasonCode::kNpusKept:
+      return blocker.kept_for.valid();
+    case ReasonCode::kQuotaPriority:
+    case ReasonCode::kQuotaRunningJobsNever:
+      return blocker.tenant.valid();
+    case ReasonCode::kMemoryNever:
+    case ReasonCode::kNoDevices:
+    case ReasonCode::kSliceUnsupported:
+    case ReasonCode::kShareUnsupported:
+      return true;
+    case ReasonCode::kNpusBusy:
+    case ReasonCode::kNpusUnhealthy:
+    case ReasonCode::kNpusNever:
+      return blocker.asked > 0;
+    case ReasonCode::kQuotaNpus:
+    case ReasonCode::kQuotaMemoryTotal:
+    case ReasonCode::kQuotaAiCores:
+    case ReasonCode::kQuotaRunningJobs:
+    case ReasonCode::kQuotaBandwidth:
+    case ReasonCode::kQuotaMemoryPerNpu:
+    case ReasonCode::kQuotaRunTime:
+    case ReasonCode::kQuotaNpusNever:
+    case ReasonCode::kQuotaMemoryTotalNever:
+    case ReasonCode::kQuotaAiCoresNever:
+    case ReasonCode::kQuotaBandwidthNever:
+      return blocker.tenant.valid() && blocker.asked > 0;
+  }
+  return false;
+}
+
+Details details_of(const Blocker& blocker, const Names& names) {
+  Details details;
+  const bool is_capacity = !blocker.tenant.valid();
+  if (!is_capacity && names.tenant) {
+    if (std::string tenant = names.tenant(blocker.tenant); !tenant.empty())
+      details.emplace_back("tenant", tenant);
+    details.emplace_back("dimension", std::string(to_string(dimension_of(blocker))));
+  }
+  if (blocker.asked > 0) details.emplace_back("asked", blocker.asked);
+  if (blocker.used > 0 || !is_capacity) details.emplace_back("used", blocker.used);
+  if (blocker.limit < kUnlimited) details.emplace_back("limit", blocker.limit);
+  if (is_capacity) {
+    details.emplace_back("free", blocker.free);
+    details.emplace_back("unhealthy", blocker.unhealthy);
+  }
+  if (blocker.kept_for.valid()) details.emplace_back("keptFor", format_job_id(blocker.kept_for));
+  if (!blocker.holders.empty()) {
+    std::string ids;
+    for (const JobId holder : blocker.holders) ids += (ids.empty() ? "" : ",") + format_job_id(holder);
+    details.emplace_back("holders", ids);
+  }
+  return details;
+}
+
+}  // namespace
+
+Language language_of(std::string_view locale) {
+  return locale.starts_with("zh") ? Language::kChinese : Language::kEnglish;
+}
+
+std::string format_job_id(JobId job) {
+  return job.valid() ? "j-" + std::to_string(job.value) : "(none)";
+}
+
+std::string job_name(JobId job, const Names& names) {
+  std::string name = job.valid() && names.job ? names.job(job) : std::string();
+  return name.empty() ? format_job_id(job) : name;
+}
+
+std::string name_list(const std::vector<JobId>& jobs, const Names& names, Language language) {
+  std::string all;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (i > 0) all += language == Language::kChinese ? "、" : i + 1 == jobs.size() ? " and " : ", ";
+    all += job_name(jobs[i], names);
+  }
+  return all;
+}
+
+std::string format_amount(Dimension dimension, std::int64_t amount, Language language) {
+  const std::string bare = bare_amount(dimension, amount);
+  const bool chinese = language == Language::kChinese;
+  switch (dimension) {
+    case Dimension::kNpus:
+      return bare + (chinese ? " 个 NPU" : amount == 1 ? " NPU" : " NPUs");
+    case Dimension::kAiCores:
+      return bare + (chinese ? " 个 AI Core" : amount == 1 ? " AI core" : " AI cores");
+    case Dimension::kRunningJobs:
+      return bare + (chinese ? " 个任务" : amount == 1 ? " job" : " jobs");
+    case Dimension::kMemoryPerNpu:
+    case Dimension::kMemoryTotal:
+    case Dimension::kRunTime:
+    case Dimension::kBandwidth:
+    case Dimension::kPriorities:
+      return bare;
+  }
+  return bare;
+}
+
+std::string describe(ReasonCode code, Language language) {
+  const ReasonText* reason = find_reason(token(code));
+  if (reason == nullptr) return {};
+  return std::string(language == Language::kChinese ? reason->chinese : reason->english);
+}
+
+ReasonView make_reason(ReasonCode code, Language language) {
+  ReasonView view;
+  view.code = token(code);
+  view.message = describe(code, language);
+  if (const ReasonText* reason = find_reason(view.code)) {
+    view.hint = language == Language::kChinese ? reason->chinese_hint : reason->english_hint;
+  }
+  return view;
+}
+
+ReasonView make_reason(const JobSpec& spec, const Blocker& blocker, const Names& names, Language language) {
+  const ReasonTemplate* words = find_template(blocker.reason);
+  if (words == nullptr || !has_numbers(blocker)) return make_reason(blocker.reason, language);
+  const bool chinese = language == Language::kChinese;
+  ReasonView view;
+  view.code = token(blocker.reason);
+  view.message = fill(chinese ? words->chinese : words->english, spec, blocker, names, language);
+  view.hint = fill(chinese ? words->chinese_hint : words->english_hint, spec, blocker, names, language);
+  view.details = details_of(blocker, names);
+  return view;
+}
+
+Error make_refusal(const JobSpec& spec, const Blocker& blocker, const Names& names, Language language) {
+  ReasonView reason = make_reason(spec, blocker, names, language);
+  const ReasonTemplate* words = find_template(blocker.reason);
+  Error error;
+  error.code = words != nullptr && words->never ? Code::kPolicyRefused : Code::kNotNow;
+  error.reason = std::move(reason.code);
+  error.message = (language == Language::kChinese ? "任务被拒绝：" : "refused: ") + reason.message;
+  error.hint = std::move(reason.hint);
+  error.details = std::move(reason.details);
+  return error;
+}
+
+}  // namespace tangram::wire

@@ -1,0 +1,266 @@
+#include "wire/texts.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <string>
+
+#include "wire/catalogue.h"
+#include "wire/schema.h"
+
+namespace tangram::wire {
+namespace {
+
+constexpr int kLastReason = static_cast<int>(ReasonCode::kShareUnsupported);
+constexpr std::array kLanguages = {Language::kEnglish, Language::kChinese};
+
+Names names() {
+  Names result;
+  result.tenant = [](TenantId id) { return id.value == 0 ? std::string("org") : std::string("team-a"); };
+  result.job = [](JobId id) { return id.value == 3 ? std::string() : "train-" + std::to_string(id.value); };
+  return result;
+}
+
+JobSpec spec() {
+  JobSpec job;
+  job.id = JobId(17);
+  job.tenant = TenantId(1);
+  job.priority = Priority::kHigh;
+  job.request.npus = 2;
+  job.request.memory_per_npu = Bytes::gib(16);
+  return job;
+}
+
+Blocker blocker(ReasonCode code) {
+  Blocker result;
+  result.reason = code;
+  result.tenant = TenantId(1);
+  result.asked = 2;
+  result.used = 4;
+  result.limit = 4;
+  result.free = 1;
+  result.unhealthy = 2;
+  result.kept_for = JobId(5);
+  return result;
+}
+
+Blocker capacity(ReasonCode code) {
+  Blocker result = blocker(code);
+  result.tenant = TenantId();
+  result.limit = 8;
+  return result;
+}
+
+bool has_chinese(std::string_view text) {
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) >= 0xE4 && static_cast<unsigned char>(c) <= 0xE9) return true;
+  }
+  return false;
+}
+
+// Without it a reason that is added later would be shown as nothing in one of the languages.
+TEST(Texts, EveryReasonHasBothLanguages) {
+  for (int n = 1; n <= kLastReason; ++n) {
+    const auto code = static_cast<ReasonCode>(n);
+    ASSERT_NE(find_template(code), nullptr) << token(code);
+    ASSERT_NE(find_reason(token(code)), nullptr) << token(code);
+    EXPECT_FALSE(describe(code, Language::kEnglish).empty()) << token(code);
+    EXPECT_FALSE(has_chinese(describe(code, Language::kEnglish))) << token(code);
+    EXPECT_TRUE(has_chinese(describe(code, Language::kChinese))) << token(code);
+    for (const Language language : kLanguages) {
+      const ReasonView view = make_reason(spec(), blocker(code), names(), language);
+      EXPECT_EQ(view.code, token(code));
+      EXPECT_FALSE(view.hint.empty());
+      EXPECT_EQ(view.message.find('{'), std::string::npos) << view.message;
+      EXPECT_EQ(has_chinese(view.message), language == Language::kChinese) << view.message;
+    }
+  }
+  EXPECT_EQ(reason_templates().size(), static_cast<std::size_t>(kLastReason));
+}
+
+// Without it a token could be listed twice with different meanings, or lack a language.
+TEST(Texts, CatalogueIsComplete) {
+  std::set<std::string_view> tokens;
+  for (const ReasonText& reason : reason_catalogue()) {
+    EXPECT_TRUE(tokens.insert(reason.token).second) << reason.token;
+    EXPECT_FALSE(reason.english.empty() || reason.english_hint.empty()) << reason.token;
+    EXPECT_TRUE(has_chinese(reason.chinese) && has_chinese(reason.chinese_hint)) << reason.token;
+    EXPECT_FALSE(has_chinese(reason.english) || has_chinese(reason.english_hint)) << reason.token;
+  }
+  EXPECT_EQ(find_reason("no.such.reason"), nullptr);
+}
+
+// Without it a user would read "quota exceeded" and not whose, how much and held by whom.
+TEST(Texts, QuotaReasonsNameTenantAndNumbers) {
+  Blocker npus = blocker(ReasonCode::kQuotaNpus);
+  npus.holders = {JobId(3), JobId(4), JobId(5)};
+  EXPECT_EQ(make_reason(spec(), npus, names(), Language::kEnglish).message,
+            "tenant team-a holds 4 of 4 NPUs and the job needs 2 NPUs; held by j-3, train-4 and train-5");
+  EXPECT_EQ(make_reason(spec(), npus, names(), Language::kChinese).message,
+            "租户 team-a 的配额为 4 个 NPU，已占用 4，任务需要 2 个 NPU；占用者：j-3、train-4、train-5");
+  EXPECT_EQ(make_reason(spec(), npus, names(), Language::kEnglish).hint,
+            "it starts when jobs of the tenant end: tangram queue --tenant team-a");
+
+  Blocker above = blocker(ReasonCode::kQuotaMemoryTotal);
+  above.tenant = TenantId(0);
+  above.asked = Bytes::gib(64).count;
+  above.used = Bytes::gib(100).count;
+  above.limit = Bytes::gib(128).count;
+  EXPECT_EQ(
+      make_reason(spec(), above, names(), Language::kEnglish).message,
+      "tenant org (above team-a) holds 100GiB of 128GiB of device memory in all and the job needs 64GiB");
+
+  Blocker time = blocker(ReasonCode::kQuotaRunTime);
+  time.asked = 7'200'000;
+  time.limit = 3'600'000;
+  const ReasonView run_time = make_reason(spec(), time, names(), Language::kEnglish);
+  EXPECT_EQ(run_time.message, "the job's time limit is 2h and tenant team-a allows at most 1h");
+  EXPECT_EQ(run_time.hint.substr(0, 37), "submit it with --time-limit 1h or les");
+
+  EXPECT_EQ(make_reason(spec(), blocker(ReasonCode::kQuotaPriority), names(), Language::kEnglish).message,
+            "tenant team-a may not use priority high");
+  Blocker jobs = blocker(ReasonCode::kQuotaRunningJobs);
+  jobs.used = 1;
+  jobs.limit = 1;
+  EXPECT_EQ(make_reason(spec(), jobs, names(), Language::kEnglish).message,
+            "tenant team-a runs 1 of at most 1 job at once");
+}
+
+TEST(Texts, CapacityReasonsNameNumbers) {
+  EXPECT_EQ(make_reason(spec(), capacity(ReasonCode::kNpusBusy), names(), Language::kEnglish).message,
+            "the job needs 2 NPUs of one node; of 8 NPUs that would do, 1 is free and healthy");
+  EXPECT_EQ(make_reason(spec(), capacity(ReasonCode::kNpusUnhealthy), names(), Language::kEnglish).message,
+            "the job needs 2 NPUs of one node; of 8 NPUs that would do, 2 are not healthy, 1 is free");
+  const ReasonView kept = make_reason(spec(), capacity(ReasonCode::kNpusKept), names(), Language::kEnglish);
+  EXPECT_EQ(kept.message, "the NPUs that are free are kept for job train-5, which waited past the bound");
+  EXPECT_EQ(kept.hint, "see what that job waits for: tangram why j-5");
+  EXPECT_EQ(make_reason(spec(), capacity(ReasonCode::kMemoryNever), names(), Language::kEnglish).message,
+            "the job needs 16GiB per NPU and no NPU has that much");
+}
+
+// Without it a caller that knows only the code would make the daemon state numbers that nobody measured.
+TEST(Texts, WithoutNumbersTheSentenceIsGeneral) {
+  for (int n = 1; n <= kLastReason; ++n) {
+    Blocker bare;
+    bare.reason = static_cast<ReasonCode>(n);
+    JobSpec job = spec();
+    const std::string message = make_reason(job, bare, names(), Language::kEnglish).message;
+    EXPECT_EQ(message.find(" 0"), std::string::npos) << message;
+    EXPECT_EQ(message.find("unknown"), std::string::npos) << message;
+  }
+}
+
+// Without it a dashboard could not draw what the sentence says.
+TEST(Texts, DetailsCarryTheNumbers) {
+  Blocker npus = blocker(ReasonCode::kQuotaNpus);
+  npus.kept_for = JobId();
+  npus.holders = {JobId(3), JobId(4)};
+  EXPECT_EQ(make_reason(spec(), npus, names(), Language::kEnglish).details,
+            (Details{{"tenant", "team-a"},
+                     {"dimension", "npus"},
+                     {"asked", std::int64_t{2}},
+                     {"used", std::int64_t{4}},
+                     {"limit", std::int64_t{4}},
+                     {"holders", "j-3,j-4"}}));
+}
+
+Remedy remedy(Remedy::Kind kind) {
+  Remedy result;
+  result.kind = kind;
+  result.jobs = {JobId(3), JobId(4)};
+  result.at = TimeMs(1'709'164'800'000);
+  result.npus = 1;
+  result.memory_per_npu = Bytes::gib(8);
+  result.tenant = TenantId(1);
+  result.dimension = Dimension::kNpus;
+  result.limit = 6;
+  result.starts = true;
+  return result;
+}
+
+// Without it a remedy would be advice, and not something that can be run.
+TEST(Why, RemediesAreCommands) {
+  const auto english = [](Remedy::Kind kind) {
+    return make_remedy(spec(), remedy(kind), names(), Language::kEnglish);
+  };
+  EXPECT_EQ(english(Remedy::Kind::kJobsEnd),
+            (RemedyView{"j-3 and train-4 end or are cancelled", "tangram cancel j-3 j-4", true}));
+  EXPECT_EQ(english(Remedy::Kind::kWaitForLimit),
+            (RemedyView{"running jobs reach their time limits by 2024-02-29T00:00:00.000Z",
+                        "tangram wait j-17", true}));
+  EXPECT_EQ(english(Remedy::Kind::kFewerNpus),
+            (RemedyView{"submit it with 1 NPU instead of 2",
+                        "tangram submit --tenant team-a --npus 1 --memory 16GiB --priority high -- COMMAND",
+                        true}));
+  EXPECT_EQ(english(Remedy::Kind::kLessMemory).text, "submit it with 8GiB per NPU instead of 16GiB");
+  EXPECT_EQ(english(Remedy::Kind::kRaiseQuota),
+            (RemedyView{"the operator raises spec.quota.npus of tenant team-a to 6 NPUs",
+                        "tangram quota team-a -o yaml", true}));
+  EXPECT_EQ(make_remedy(spec(), remedy(Remedy::Kind::kRaiseQuota), names(), Language::kChinese).text,
+            "管理员将租户 team-a 的 spec.quota.npus 提高到 6 个 NPU");
+}
+
+// Without it `tangram why` would bury its answer, or offer a command that a shell reads otherwise.
+TEST(Why, VerdictFirstThenBlockersAndRemedies) {
+  Explanation explanation;
+  explanation.state = JobState::kWaiting;
+  explanation.blockers = {blocker(ReasonCode::kQuotaNpus), capacity(ReasonCode::kNpusBusy)};
+  explanation.remedies = {remedy(Remedy::Kind::kFewerNpus)};
+  explanation.position = 3;
+  explanation.queue_length = 11;
+  explanation.estimated_start = TimeMs(1'709'164'800'000);
+  JobView job;
+  job.id = "j-17";
+  job.tenant = "team-a";
+  job.priority = Priority::kHigh;
+  job.command = {"sh", "-c", "echo 'a b'; ls"};
+  const WhyView why = make_why(job, spec(), explanation, names(), Language::kEnglish);
+  EXPECT_EQ(why.verdict, "job train-17 waits: tenant team-a holds 4 of 4 NPUs and the job needs 2 NPUs");
+  ASSERT_EQ(why.blockers.size(), 2U);
+  EXPECT_EQ(why.blockers[1].code, "capacity.npus.busy");
+  ASSERT_EQ(why.remedies.size(), 1U);
+  EXPECT_EQ(why.remedies[0].command,
+            "tangram submit --tenant team-a --npus 1 --memory 16GiB --priority high -- sh -c 'echo '\\''a "
+            "b'\\''; ls'");
+  EXPECT_EQ(why.position, 3);
+  EXPECT_EQ(why.queue_length, 11);
+  EXPECT_FALSE(why.assumption.empty());
+  EXPECT_EQ(read_why_view(write(why)).value(), why);
+
+  explanation.blockers = {blocker(ReasonCode::kQuotaNpusNever)};
+  EXPECT_EQ(make_verdict(spec(), explanation, names(), Language::kChinese),
+            "任务 train-17 在当前条件下无法运行：任务需要 2 个 NPU，租户 team-a 的配额上限为 4 个 NPU");
+  explanation.blockers.clear();
+  explanation.state = JobState::kReady;
+  EXPECT_EQ(make_verdict(spec(), explanation, names(), Language::kEnglish),
+            "job train-17 is ready to start: nothing is in its way");
+}
+
+// Without it "never" and "not now" would be mixed up, and clients would retry what can never work.
+TEST(Refusal, NeverIsPolicyAndTheRestIsNotNow) {
+  const Error never = make_refusal(spec(), blocker(ReasonCode::kQuotaNpusNever), names(), Language::kEnglish);
+  EXPECT_EQ(never.code, Code::kPolicyRefused);
+  EXPECT_EQ(never.reason, "quota.npus.above_limit");
+  EXPECT_EQ(never.message, "refused: the job needs 2 NPUs and tenant team-a may hold at most 4 NPUs");
+  const Error now = make_refusal(spec(), capacity(ReasonCode::kNpusBusy), names(), Language::kEnglish);
+  EXPECT_EQ(now.code, Code::kNotNow);
+  for (int n = 1; n <= kLastReason; ++n) {
+    const std::string text(token(static_cast<ReasonCode>(n)));
+    const bool named_never = text.ends_with("above_limit") || text.ends_with("never") ||
+                             text.ends_with("forbidden") || text.ends_with("unsupported");
+    const Error error =
+        make_refusal(spec(), blocker(static_cast<ReasonCode>(n)), names(), Language::kEnglish);
+    EXPECT_EQ(error.code == Code::kPolicyRefused, named_never) << text;
+  }
+}
+
+TEST(Texts, LanguageOfALocale) {
+  EXPECT_EQ(language_of("zh_CN.UTF-8"), Language::kChinese);
+  EXPECT_EQ(language_of("zh-Hans"), Language::kChinese);
+  EXPECT_EQ(language_of("en_GB.UTF-8"), Language::kEnglish);
+  EXPECT_EQ(language_of(""), Language::kEnglish);
+}
+
+}  // namespace
+}  // namespace tangram::wire
