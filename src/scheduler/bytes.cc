@@ -1,0 +1,421 @@
+// The state as bytes: fixed order, little-endian, versioned. Nothing derived is written, so that equal states
+// give equal bytes however they came about; from_bytes() believes nothing it reads.
+#include <algorithm>
+#include <utility>
+
+#include "base/invariant.h"
+#include "scheduler/state.h"
+#include "scheduler/values.h"
+
+namespace tangram {
+namespace {
+
+constexpr std::string_view kMagic = "TGCORE";
+constexpr std::uint32_t kVersion = 1;
+
+class Writer {
+ public:
+  void number(std::uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out_.push_back(static_cast<char>(value >> (8 * i) & 0xff));
+  }
+  void u8(std::uint8_t value) { number(value, 1); }
+  void u32(std::uint32_t value) { number(value, 4); }
+  void u64(std::uint64_t value) { number(value, 8); }
+  void i32(std::int32_t value) { u32(static_cast<std::uint32_t>(value)); }
+  void i64(std::int64_t value) { u64(static_cast<std::uint64_t>(value)); }
+  void text(std::string_view value) {
+    u32(static_cast<std::uint32_t>(value.size()));
+    out_ += value;
+  }
+  void raw(std::string_view value) { out_ += value; }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+// Reads zeros past the end and remembers it: callers ask ok() once, before they believe what they read.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : left_(bytes) {}
+
+  std::uint64_t number(std::size_t bytes) {
+    if (left_.size() < bytes) {
+      ok_ = false;
+      left_ = {};
+      return 0;
+    }
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < bytes; ++i)
+      value |= std::uint64_t{static_cast<unsigned char>(left_[i])} << (8 * i);
+    left_.remove_prefix(bytes);
+    return value;
+  }
+  std::uint8_t u8() { return static_cast<std::uint8_t>(number(1)); }
+  std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
+  std::uint64_t u64() { return number(8); }
+  std::int32_t i32() { return static_cast<std::int32_t>(u32()); }
+  std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
+  bool flag() {
+    const std::uint8_t value = u8();
+    if (value > 1) ok_ = false;
+    return value == 1;
+  }
+  std::string text() { return std::string(raw(u32())); }
+  std::string_view raw(std::size_t size) {
+    if (left_.size() < size) {
+      ok_ = false;
+      left_ = {};
+      return {};
+    }
+    const std::string_view value = left_.substr(0, size);
+    left_.remove_prefix(size);
+    return value;
+  }
+  // A count of things of which each takes at least one byte.
+  std::uint32_t count() {
+    const std::uint32_t value = u32();
+    if (value > left_.size()) ok_ = false;
+    return ok_ ? value : 0;
+  }
+  template <class Enum>
+  Enum enumerator(Enum last) {
+    const std::uint8_t value = u8();
+    if (value > static_cast<std::uint8_t>(last)) ok_ = false;
+    return ok_ ? static_cast<Enum>(value) : Enum{};
+  }
+  bool ok() const { return ok_; }
+  bool at_end() const { return ok_ && left_.empty(); }
+
+ private:
+  std::string_view left_;
+  bool ok_ = true;
+};
+
+tl::unexpected<Error> damaged(std::string what) {
+  return fail(Code::kDataLoss, "snapshot.damaged",
+              "the snapshot of the scheduler is damaged: " + std::move(what),
+              "use an older snapshot, or replay the journal from its beginning");
+}
+
+void write_spec(Writer& out, const JobSpec& spec) {
+  out.u64(spec.id.value);
+  out.u32(spec.tenant.value);
+  out.u8(static_cast<std::uint8_t>(spec.priority));
+  out.u8(static_cast<std::uint8_t>(spec.request.kind));
+  out.i32(spec.request.npus);
+  out.i64(spec.request.memory_per_npu.count);
+  out.i32(spec.request.ai_cores);
+  out.i32(spec.request.core_percent);
+  out.i64(spec.bandwidth_bps);
+  out.i64(spec.time_limit_ms);
+  out.u8(spec.no_wait ? 1 : 0);
+  out.u8(static_cast<std::uint8_t>(spec.restart));
+  out.i32(spec.restarts_max);
+}
+
+JobSpec read_spec(Reader& in) {
+  JobSpec spec;
+  spec.id = JobId(in.u64());
+  spec.tenant = TenantId(in.u32());
+  spec.priority = in.enumerator(Priority::kLow);
+  spec.request.kind = in.enumerator(RequestKind::kShare);
+  spec.request.npus = in.i32();
+  spec.request.memory_per_npu = Bytes(in.i64());
+  spec.request.ai_cores = in.i32();
+  spec.request.core_percent = in.i32();
+  spec.bandwidth_bps = in.i64();
+  spec.time_limit_ms = in.i64();
+  spec.no_wait = in.flag();
+  spec.restart = in.enumerator(RestartPolicy::kOnFailure);
+  spec.restarts_max = in.i32();
+  return spec;
+}
+
+void write_tenants(Writer& out, const TenantTree& tenants) {
+  out.u32(static_cast<std::uint32_t>(tenants.size()));
+  for (std::uint32_t i = 0; i < tenants.size(); ++i) {
+    const bool exists = tenants.exists(TenantId(i));
+    out.u8(exists ? 1 : 0);
+    if (!exists) continue;
+    const TenantSpec& spec = tenants.spec(TenantId(i));
+    out.text(spec.name);
+    out.text(spec.parent);
+    out.i64(spec.quota.npus);
+    out.i64(spec.quota.memory_per_npu.count);
+    out.i64(spec.quota.memory_total.count);
+    out.i64(spec.quota.ai_cores);
+    out.i64(spec.quota.running_jobs);
+    out.i64(spec.quota.run_time_ms);
+    out.u8(spec.quota.priorities.bits);
+    out.i64(spec.quota.bandwidth_bps);
+  }
+}
+
+Result<TenantTree> read_tenants(Reader& in) {
+  std::vector<std::optional<TenantSpec>> specs;
+  for (std::uint32_t left = in.count(); left > 0 && in.ok(); --left) {
+    specs.emplace_back();
+    if (!in.flag()) continue;
+    TenantSpec spec;
+    spec.name = in.text();
+    spec.parent = in.text();
+    spec.quota.npus = in.i64();
+    spec.quota.memory_per_npu = Bytes(in.i64());
+    spec.quota.memory_total = Bytes(in.i64());
+    spec.quota.ai_cores = in.i64();
+    spec.quota.running_jobs = in.i64();
+    spec.quota.run_time_ms = in.i64();
+    spec.quota.priorities.bits = in.u8();
+    spec.quota.bandwidth_bps = in.i64();
+    if (!in.ok()) return damaged("it ends among the tenants");
+    TG_TRY_VOID(check_values(spec));
+    specs.back() = std::move(spec);
+  }
+  std::optional<TenantTree> tree = TenantTree::restore(specs);
+  if (!tree) return damaged("its tenants are no tree");
+  return *std::move(tree);
+}
+
+void write_fleet(Writer& out, const Fleet& fleet) {
+  out.u32(static_cast<std::uint32_t>(fleet.node_count()));
+  for (std::uint32_t i = 0; i < fleet.node_count(); ++i) out.text(fleet.node_name(NodeIndex(i)));
+  out.u32(static_cast<std::uint32_t>(fleet.npu_count()));
+  for (std::uint32_t i = 0; i < fleet.npu_count(); ++i) {
+    const Fleet::Npu& npu = fleet.npu(NpuIndex(i));
+    out.u32(npu.node.value);
+    out.u32(npu.report.physical_id);
+    out.text(npu.report.chip);
+    out.i64(npu.report.memory.count);
+    out.i32(npu.report.ai_cores);
+    out.u8(static_cast<std::uint8_t>(npu.report.health));
+  }
+}
+
+Result<Fleet> read_fleet(Reader& in) {
+  Fleet fleet;
+  for (std::uint32_t left = in.count(); left > 0; --left) {
+    std::string name = in.text();
+    if (!in.ok() || fleet.find_node(name)) return damaged("a node is listed twice");
+    fleet.restore_node(std::move(name));
+  }
+  for (std::uint32_t left = in.count(); left > 0; --left) {
+    const NodeIndex node(in.u32());
+    NpuReport report;
+    report.physical_id = in.u32();
+    report.chip = in.text();
+    report.memory = Bytes(in.i64());
+    report.ai_cores = in.i32();
+    report.health = in.enumerator(Health::kAbsent);
+    if (!in.ok() || node.value >= fleet.node_count()) return damaged("an NPU is on no node");
+    TG_TRY_VOID(check_values(report));
+    if (fleet.find_npu(node, report.physical_id)) return damaged("an NPU is listed twice");
+    fleet.restore_npu(node, report);
+  }
+  if (!in.ok()) return damaged("it ends among the NPUs");
+  return fleet;
+}
+
+void write_jobs(Writer& out, const CoreState& state) {
+  const std::vector<Handle> jobs = state.queue.jobs();
+  out.u32(static_cast<std::uint32_t>(jobs.size()));
+  for (const Handle handle : jobs) {
+    const JobRecord& job = state.queue.job(handle);
+    write_spec(out, job.spec);
+    out.u8(static_cast<std::uint8_t>(job.state));
+    out.u8(job.cancel_requested ? 1 : 0);
+    out.i32(job.attempt);
+    out.i32(job.restarts);
+    out.i32(job.failures);
+    out.i64(job.submitted_at.value);
+    out.i64(job.queued_at.value);
+    out.i64(job.started_at.value);
+    for (const std::int64_t amount : job.charge) out.i64(amount);
+    const std::vector<NpuIndex> npus = state.fleet.held_from(job.first_npu);
+    out.u32(static_cast<std::uint32_t>(npus.size()));
+    for (const NpuIndex npu : npus) out.u32(npu.value);
+  }
+}
+
+class JobReader {
+ public:
+  JobReader(Reader& in, CoreState& state) : in_(in), state_(state) {}
+
+  Result<void> read_all() {
+    for (std::uint32_t left = in_.count(); left > 0; --left) TG_TRY_VOID(read_one());
+    if (!in_.ok()) return damaged("it ends among the jobs");
+    state_.fleet.rebuild();
+    // Only now is it known what hardware there is, and so what each job demands.
+    for (const Handle handle : state_.queue.jobs()) {
+      if (state_.queue.job(handle).is_queued()) enqueue(state_, handle);
+    }
+    return {};
+  }
+
+ private:
+  Result<void> read_one() {
+    JobRecord job;
+    job.spec = read_spec(in_);
+    job.state = in_.enumerator(JobState::kRunning);
+    job.cancel_requested = in_.flag();
+    job.attempt = in_.i32();
+    job.restarts = in_.i32();
+    job.failures = in_.i32();
+    job.submitted_at = TimeMs(in_.i64());
+    job.queued_at = TimeMs(in_.i64());
+    job.started_at = TimeMs(in_.i64());
+    for (std::int64_t& amount : job.charge) amount = in_.i64();
+    std::vector<NpuIndex> npus(in_.count());
+    for (NpuIndex& npu : npus) npu = NpuIndex(in_.u32());
+    if (!in_.ok()) return damaged("it ends among the jobs");
+    TG_TRY_VOID(check(job, npus));
+    last_ = job.spec.id;
+    state_.tenants.count_jobs(job.spec.tenant, +1, job.is_queued() ? +1 : 0);
+    if (job.is_queued()) {
+      state_.queue.add_job(job);
+      return {};
+    }
+    job.first_npu = npus.front();
+    state_.fleet.take(job.spec.id, npus, false);
+    state_.tenants.charge(job.spec.tenant, job.charge);
+    state_.queue.add_job(job);
+    return {};
+  }
+
+  Result<void> check(const JobRecord& job, const std::vector<NpuIndex>& npus) {
+    TG_TRY_VOID(check_values(job.spec));
+    const std::string name = "job j-" + std::to_string(job.spec.id.value);
+    if (last_.valid() && job.spec.id <= last_) return damaged(name + " is out of order");
+    if (job.spec.id.value >= state_.next_job) return damaged(name + " is of the future");
+    if (!state_.tenants.exists(job.spec.tenant)) return damaged(name + " has no tenant");
+    if (job.state == JobState::kWaiting) return damaged(name + " has an unknown state");
+    if (job.attempt < 0 || job.restarts < 0 || job.failures < 0 || job.attempt > kAttemptMax) {
+      return damaged(name + " has an impossible count of attempts");
+    }
+    if (job.queued_at > state_.clock || job.started_at > state_.clock || job.submitted_at > state_.clock ||
+        job.queued_at.value < -kUnlimited) {
+      return damaged(name + " is of the future");
+    }
+    if (job.is_queued()) {
+      if (!npus.empty() || job.charge != Amounts{} || job.cancel_requested)
+        return damaged(name + " holds something");
+      if (job.is_requeued()) return {};
+      if (job.queued_at < last_queued_at_) return damaged(name + " was queued before an older job");
+      last_queued_at_ = job.queued_at;
+      return {};
+    }
+    if (npus.empty() || job.attempt == 0) return damaged(name + " runs nowhere");
+    for (std::size_t i = 0; i < kCountableCount; ++i) {
+      charged_[i] += job.charge[i] < 0 || job.charge[i] > kUnlimited ? kUnlimited : job.charge[i] / 2;
+      if (charged_[i] >= kUnlimited) return damaged(name + " has an impossible charge");
+    }
+    for (std::size_t i = 0; i < npus.size(); ++i) {
+      if (i > 0 && npus[i] <= npus[i - 1]) return damaged(name + " holds NPUs out of order");
+      if (npus[i].value >= state_.fleet.npu_count()) return damaged(name + " holds an NPU that is not known");
+      if (state_.fleet.npu(npus[i]).job.valid()) return damaged(name + " holds an NPU of another job");
+    }
+    return {};
+  }
+
+  Reader& in_;
+  CoreState& state_;
+  JobId last_;
+  TimeMs last_queued_at_{-kUnlimited};
+  Amounts charged_{};  // halves, so that the sum cannot overflow
+};
+
+// Where the groups wait and why, each named by the least of its jobs.
+void write_groups(Writer& out, const CoreState& state) {
+  std::vector<Handle> groups;
+  std::vector<JobId> names;
+  std::vector<std::uint8_t> seen(state.queue.group_slots(), 0);
+  for (const Handle handle : state.queue.jobs()) {
+    const JobRecord& job = state.queue.job(handle);
+    if (!job.is_queued() || std::exchange(seen[job.group], std::uint8_t{1}) != 0) continue;
+    if (state.queue.group(job.group).reason == ReasonCode::kNone) continue;
+    groups.push_back(job.group);
+    names.push_back(job.spec.id);
+  }
+  out.u32(static_cast<std::uint32_t>(groups.size()));
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Group& group = state.queue.group(groups[i]);
+    out.u64(names[i].value);
+    out.u8(static_cast<std::uint8_t>(group.reason));
+    out.u32(group.parking.tenant.value);
+    out.u8(static_cast<std::uint8_t>(group.parking.slot));
+  }
+}
+
+Result<void> read_groups(Reader& in, CoreState& state) {
+  JobId last;
+  for (std::uint32_t left = in.count(); left > 0; --left) {
+    const JobId id(in.u64());
+    const ReasonCode reason = in.enumerator(ReasonCode::kShareUnsupported);
+    Parking parking;
+    parking.tenant = TenantId(in.u32());
+    parking.slot = in.enumerator(Slot::kCapacity);
+    const std::optional<Handle> job = state.queue.find_job(id);
+    if (!in.ok() || !job || !state.queue.job(*job).is_queued())
+      return damaged("a reason is of no queued job");
+    if (last.valid() && id <= last) return damaged("reasons are out of order");
+    last = id;
+    const Group& group = state.queue.group(state.queue.job(*job).group);
+    const bool is_parked = parking.slot != Slot::kCapacity;
+    if (reason == ReasonCode::kNone || group.reason != ReasonCode::kNone ||
+        is_parked != parking.tenant.valid()) {
+      return damaged("a reason does not fit its job");
+    }
+    if (is_parked && (!state.tenants.exists(parking.tenant) ||
+                      !state.tenants.is_below(group.key.tenant, parking.tenant))) {
+      return damaged("a job waits for the quota of a stranger");
+    }
+    state.queue.park(state.queue.job(*job).group, reason, parking);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Scheduler::to_bytes() const {
+  const State& state = *state_;
+  Writer out;
+  out.raw(kMagic);
+  out.u32(kVersion);
+  out.i64(state.settings.keep_after_ms);
+  out.i64(state.clock.value);
+  out.u64(state.next_job);
+  write_tenants(out, state.tenants);
+  write_fleet(out, state.fleet);
+  write_jobs(out, state);
+  write_groups(out, state);
+  return out.take();
+}
+
+Result<Scheduler> Scheduler::from_bytes(std::string_view bytes) {
+  Reader in(bytes);
+  if (in.raw(kMagic.size()) != kMagic) return damaged("it does not begin like one");
+  if (const std::uint32_t version = in.u32(); version != kVersion) {
+    return fail(Code::kFailedPrecondition, "snapshot.version",
+                "the snapshot of the scheduler has format " + std::to_string(version) +
+                    ", this program reads format " + std::to_string(kVersion),
+                "start the version of Tangram that wrote it");
+  }
+  Scheduler scheduler;
+  State& state = *scheduler.state_;
+  state.settings.keep_after_ms = in.i64();
+  state.clock = TimeMs(in.i64());
+  state.next_job = in.u64();
+  TG_TRY_VOID(check_values(state.settings));
+  if (!in.ok() || state.clock.value < 0 || state.clock >= TimeMs::never() || state.next_job > kJobIdMax + 1) {
+    return damaged("its clock is impossible");
+  }
+  TG_TRY(state.tenants, read_tenants(in));
+  TG_TRY(state.fleet, read_fleet(in));
+  TG_TRY_VOID(JobReader(in, state).read_all());
+  TG_TRY_VOID(read_groups(in, state));
+  if (!in.at_end()) return damaged("bytes follow its end");
+  TG_ASSERT(state.queue.queued_count() <= state.queue.job_slots(), "queued jobs are jobs");
+  return scheduler;
+}
+
+}  // namespace tangram

@@ -1,0 +1,331 @@
+// check(): the only place that refuses. Each refusal names the object, what was asked, the limit, and a way
+// out.
+#include <algorithm>
+#include <string>
+
+#include "scheduler/judge.h"
+#include "scheduler/state.h"
+#include "scheduler/values.h"
+
+namespace tangram {
+namespace {
+
+std::string quoted(std::string_view name) {
+  return "\"" + std::string(name.substr(0, 80)) + "\"";
+}
+
+std::string amount_text(Dimension dimension, std::int64_t amount) {
+  switch (dimension) {
+    case Dimension::kNpus:
+      return std::to_string(amount) + (amount == 1 ? " NPU" : " NPUs");
+    case Dimension::kMemoryPerNpu:
+    case Dimension::kMemoryTotal:
+      return format_bytes(Bytes(amount));
+    case Dimension::kAiCores:
+      return std::to_string(amount) + " AI cores";
+    case Dimension::kRunningJobs:
+      return std::to_string(amount) + (amount == 1 ? " running job" : " running jobs");
+    case Dimension::kRunTime:
+      return amount >= kUnlimited ? "no time limit" : "a run time of " + format_duration_ms(amount);
+    case Dimension::kPriorities:
+      break;
+    case Dimension::kBandwidth:
+      return format_bits_per_second(amount);
+  }
+  return std::to_string(amount);
+}
+
+class CheckInput {
+ public:
+  explicit CheckInput(const CoreState& state) : state_(state) {}
+
+  Result<void> operator()(const SettingsChanged& settings) const { return check_values(settings); }
+
+  Result<void> operator()(const NodeReported& reported) const { return check_values(reported); }
+
+  Result<void> operator()(const TenantPut& put) const {
+    const TenantSpec& spec = put.spec;
+    TG_TRY_VOID(check_values(spec));
+    TG_TRY_VOID(check_identity(put));
+    TenantId parent;
+    if (!spec.parent.empty()) {
+      const std::optional<TenantId> found = state_.tenants.find(spec.parent);
+      if (!found && spec.parent != spec.name) return unknown_tenant(quoted(spec.parent), "parent ");
+      if (!found || *found == put.id) return cycle(spec);
+      parent = *found;
+    }
+    return check_move(put, parent);
+  }
+
+  Result<void> operator()(const TenantDeleted& deleted) const {
+    if (!state_.tenants.exists(deleted.id))
+      return unknown_tenant("number " + std::to_string(deleted.id.value));
+    const std::string& name = state_.tenants.spec(deleted.id).name;
+    if (const std::int64_t jobs = state_.tenants.live_jobs(deleted.id); jobs > 0) {
+      return fail(Code::kFailedPrecondition, "tenant.busy",
+                  "tenant " + quoted(name) + " has " + std::to_string(jobs) + " unfinished jobs",
+                  "cancel them or wait for their end (tangram queue --tenant " + name + ")",
+                  {{"jobs", jobs}});
+    }
+    if (state_.tenants.has_children(deleted.id)) {
+      return fail(Code::kFailedPrecondition, "tenant.busy",
+                  "tenant " + quoted(name) + " has tenants below it", "delete those first (tangram quota)");
+    }
+    return {};
+  }
+
+  Result<void> operator()(const JobSubmitted& submitted) const {
+    const JobSpec& spec = submitted.spec;
+    TG_TRY_VOID(check_spec(spec));
+    if (spec.id.value < state_.next_job) {
+      return fail(Code::kAlreadyExists, "job.exists",
+                  "job j-" + std::to_string(spec.id.value) + " is not a new job",
+                  "number jobs in the order of their submission");
+    }
+    if (spec.request.kind == RequestKind::kSlice) {
+      return fail(Code::kUnimplemented, std::string(token(ReasonCode::kSliceUnsupported)),
+                  "slices of an NPU are not handed out yet", "ask for whole NPUs (--npus)");
+    }
+    if (spec.request.kind == RequestKind::kShare) {
+      return fail(Code::kUnimplemented, std::string(token(ReasonCode::kShareUnsupported)),
+                  "shares of an NPU are not handed out yet", "ask for whole NPUs (--npus)");
+    }
+    TG_TRY_VOID(check_static_limits(spec));
+    TG_TRY_VOID(check_capacity(spec));
+    return check_whole_limits(spec);
+  }
+
+  Result<void> operator()(const JobCancelled& cancelled) const { return known_job(cancelled.job); }
+
+  Result<void> operator()(const AttemptRunning& running) const {
+    return check_attempt(running.job, running.attempt);
+  }
+
+  Result<void> operator()(const AttemptEnded& ended) const { return check_attempt(ended.job, ended.attempt); }
+
+  Result<void> operator()(const AllocationObserved& observed) const {
+    TG_TRY_VOID(check_spec(observed.spec));
+    if (state_.queue.find_job(observed.spec.id)) {
+      return fail(Code::kAlreadyExists, "job.exists",
+                  "job j-" + std::to_string(observed.spec.id.value) + " exists already",
+                  "observe it under another id");
+    }
+    TG_TRY_VOID(check_range("attempt", observed.attempt, 1, kAttemptMax));
+    if (observed.npus.empty()) return bad_value("npus", "empty", "at least one NPU");
+    for (std::size_t i = 0; i < observed.npus.size(); ++i) {
+      const NpuIndex index = observed.npus[i];
+      if (index.value >= state_.fleet.npu_count()) {
+        return fail(Code::kNotFound, "npu.unknown",
+                    "NPU number " + std::to_string(index.value) + " is not known", "report the node first");
+      }
+      if (i > 0 && observed.npus[i - 1] >= index)
+        return bad_value("npus", std::to_string(index.value), "ascending");
+      if (state_.fleet.npu(index).job.valid()) {
+        return fail(Code::kFailedPrecondition, "npu.busy",
+                    "NPU number " + std::to_string(index.value) + " is held by job j-" +
+                        std::to_string(state_.fleet.npu(index).job.value),
+                    "end that job first");
+      }
+    }
+    return {};
+  }
+
+ private:
+  Result<void> check_identity(const TenantPut& put) const {
+    const std::optional<TenantId> holder = state_.tenants.find(put.spec.name);
+    if (holder && *holder != put.id) {
+      return fail(Code::kAlreadyExists, "tenant.exists",
+                  "tenant " + quoted(put.spec.name) + " exists already",
+                  "change the one that exists, or choose another name");
+    }
+    if (!holder && put.id != state_.tenants.next_id()) {
+      return fail(Code::kInvalidArgument, "tenant.renamed",
+                  "tenant " + quoted(put.spec.name) + " is new, but comes under the number of another one",
+                  "a tenant keeps its name: create a new one");
+    }
+    return {};
+  }
+
+  Result<void> check_move(const TenantPut& put, TenantId parent) const {
+    const TenantTree& tenants = state_.tenants;
+    const bool is_new = !tenants.exists(put.id);
+    if (!is_new && parent.valid() && tenants.is_below(parent, put.id)) return cycle(put.spec);
+    const std::int32_t depth =
+        (parent.valid() ? tenants.depth(parent) : 0) + (is_new ? 1 : tenants.height(put.id));
+    if (depth > TenantTree::kDepthMax) {
+      return fail(Code::kInvalidArgument, "tenant.too_deep",
+                  "tenant " + quoted(put.spec.name) + " would make the tree " + std::to_string(depth) +
+                      " levels deep",
+                  "keep it within " + std::to_string(TenantTree::kDepthMax) + " levels");
+    }
+    if (is_new || tenants.parent(put.id) == parent || tenants.live_jobs(put.id) == 0) return {};
+    return fail(Code::kFailedPrecondition, "tenant.busy",
+                "tenant " + quoted(put.spec.name) + " has " + std::to_string(tenants.live_jobs(put.id)) +
+                    " unfinished jobs and cannot be moved under another parent",
+                "move it when they have ended (tangram queue --tenant " + put.spec.name + ")",
+                {{"jobs", tenants.live_jobs(put.id)}});
+  }
+
+  static Result<void> cycle(const TenantSpec& spec) {
+    return fail(Code::kInvalidArgument, "tenant.cycle",
+                "tenant " + quoted(spec.name) + " cannot be below " + quoted(spec.parent) +
+                    ", which is itself below it",
+                "choose a parent outside of its own subtree");
+  }
+
+  static Result<void> unknown_tenant(const std::string& which, const char* role = "") {
+    return fail(Code::kNotFound, "tenant.unknown", std::string(role) + "tenant " + which + " does not exist",
+                "create it first (tangram apply -f), or choose one of those that exist (tangram quota)");
+  }
+
+  Result<void> known_job(JobId id) const {
+    if (state_.queue.find_job(id)) return {};
+    return fail(Code::kNotFound, "job.unknown",
+                "job j-" + std::to_string(id.value) + " is not queued or running",
+                "see which are (tangram queue --all)");
+  }
+
+  Result<void> check_attempt(JobId id, std::int32_t attempt) const {
+    TG_TRY_VOID(known_job(id));
+    const JobRecord& job = state_.queue.job(*state_.queue.find_job(id));
+    if (!job.is_queued() && job.attempt == attempt) return {};
+    return fail(Code::kFailedPrecondition, "job.attempt",
+                "job j-" + std::to_string(id.value) + " is not in attempt " + std::to_string(attempt),
+                "report the attempt that was started last");
+  }
+
+  Result<void> check_spec(const JobSpec& spec) const {
+    if (!state_.tenants.exists(spec.tenant))
+      return unknown_tenant("number " + std::to_string(spec.tenant.value));
+    return check_values(spec);
+  }
+
+  Result<void> over_limit(ReasonCode code, TenantId owner, Dimension dimension, std::int64_t asked,
+                          std::int64_t limit) const {
+    const std::string& name = state_.tenants.spec(owner).name;
+    const std::string field(to_string(dimension));
+    return fail(Code::kPolicyRefused, std::string(token(code)),
+                "the job asks for " + amount_text(dimension, asked) + ", but tenant " + quoted(name) +
+                    " is limited to " + amount_text(dimension, limit) + " (" + field + ")",
+                "ask for at most " + amount_text(dimension, limit) + ", or have " + field + " of tenant " +
+                    quoted(name) + " raised (tangram quota " + name + ")",
+                {{"tenant", name}, {"dimension", field}, {"requested", asked}, {"limit", limit}});
+  }
+
+  // Limits of one job: priority, memory per NPU, run time.
+  Result<void> check_static_limits(const JobSpec& spec) const {
+    for (TenantId at = spec.tenant; at.valid(); at = state_.tenants.parent(at)) {
+      const TenantSpec& owner = state_.tenants.spec(at);
+      if (!owner.quota.priorities.contains(spec.priority)) return forbidden_priority(spec.priority, owner);
+      if (spec.request.memory_per_npu > owner.quota.memory_per_npu) {
+        return over_limit(ReasonCode::kQuotaMemoryPerNpu, at, Dimension::kMemoryPerNpu,
+                          spec.request.memory_per_npu.count, owner.quota.memory_per_npu.count);
+      }
+      if (spec.time_limit_ms > owner.quota.run_time_ms) {
+        return over_limit(ReasonCode::kQuotaRunTime, at, Dimension::kRunTime, spec.time_limit_ms,
+                          owner.quota.run_time_ms);
+      }
+    }
+    return {};
+  }
+
+  static Result<void> forbidden_priority(Priority priority, const TenantSpec& owner) {
+    std::string allowed;
+    for (const Priority other : {Priority::kHigh, Priority::kNormal, Priority::kLow}) {
+      if (!owner.quota.priorities.contains(other)) continue;
+      allowed += (allowed.empty() ? "" : ", ") + std::string(to_string(other));
+    }
+    if (allowed.empty()) allowed = "none";
+    const std::string name(to_string(priority));
+    return fail(
+        Code::kPolicyRefused, std::string(token(ReasonCode::kQuotaPriority)),
+        "tenant " + quoted(owner.name) + " may not use priority " + name + "; allowed: " + allowed,
+        "submit with an allowed priority, or have priorities of tenant " + quoted(owner.name) + " extended",
+        {{"tenant", owner.name}, {"requested", name}, {"allowed", allowed}});
+  }
+
+  // Limits on what is held at once: never passable when one job alone breaks them.
+  Result<void> check_whole_limits(const JobSpec& spec) const {
+    const Amounts least = demand_of(state_.fleet, spec.request, spec.bandwidth_bps).least;
+    for (TenantId at = spec.tenant; at.valid(); at = state_.tenants.parent(at)) {
+      for (const Countable countable : kCountables) {
+        const std::int64_t asked = least[index_of(countable)];
+        const std::int64_t limit = state_.tenants.limit(at)[index_of(countable)];
+        if (asked > 0 && asked > limit) {
+          return over_limit(never_reason(countable), at, dimension_of(countable), asked, limit);
+        }
+      }
+    }
+    return {};
+  }
+
+  Result<void> check_capacity(const JobSpec& spec) const {
+    const Fleet& fleet = state_.fleet;
+    const std::int32_t npus = spec.request.npus;
+    const Bytes memory = spec.request.memory_per_npu;
+    const std::uint32_t first_kind = fleet.first_kind_with(memory);
+    switch (Judge(state_, state_.clock).impossible(npus, first_kind)) {
+      case ReasonCode::kMemoryNever: {
+        Bytes most;
+        for (std::uint32_t kind = 0; kind < fleet.kind_count(); ++kind) {
+          if (fleet.kind(kind).present > 0) most = std::max(most, fleet.kind(kind).memory);
+        }
+        return fail(Code::kPolicyRefused, std::string(token(ReasonCode::kMemoryNever)),
+                    "the job needs " + format_bytes(memory) + " per NPU, but no NPU has more than " +
+                        format_bytes(most),
+                    "ask for at most --memory " + format_bytes(most),
+                    {{"requested", memory.count}, {"limit", most.count}});
+      }
+      case ReasonCode::kNpusNever: {
+        std::int32_t most = 0;
+        for (std::uint32_t kind = first_kind; kind < fleet.kind_count(); ++kind) {
+          most = std::max(most, fleet.kind(kind).present_on_node_max);
+        }
+        return fail(Code::kPolicyRefused, std::string(token(ReasonCode::kNpusNever)),
+                    "the job asks for " + std::to_string(npus) + " NPUs of at least " + format_bytes(memory) +
+                        ", but no node has more than " + std::to_string(most) + " of one model",
+                    "ask for at most --npus " + std::to_string(most),
+                    {{"requested", std::int64_t{npus}}, {"limit", std::int64_t{most}}});
+      }
+        // clang-format off
+      case ReasonCode::kNone: case ReasonCode::kQuotaNpus: case ReasonCode::kQuotaMemoryTotal:
+      case ReasonCode::kQuotaAiCores: case ReasonCode::kQuotaRunningJobs: case ReasonCode::kQuotaBandwidth:
+      case ReasonCode::kQuotaKept: case ReasonCode::kQuotaMemoryPerNpu: case ReasonCode::kQuotaRunTime:
+      case ReasonCode::kQuotaPriority: case ReasonCode::kQuotaNpusNever: case ReasonCode::kQuotaMemoryTotalNever:
+      case ReasonCode::kQuotaAiCoresNever: case ReasonCode::kQuotaRunningJobsNever:
+      case ReasonCode::kQuotaBandwidthNever: case ReasonCode::kNpusBusy: case ReasonCode::kNpusUnhealthy:
+      case ReasonCode::kNpusKept: case ReasonCode::kNoDevices: case ReasonCode::kSliceUnsupported:
+      case ReasonCode::kShareUnsupported:
+        return {};
+        // clang-format on
+    }
+    return {};
+  }
+
+  const CoreState& state_;
+};
+
+}  // namespace
+
+Result<void> Scheduler::check(const Input& input) const {
+  return std::visit(CheckInput(*state_), input);
+}
+
+bool Scheduler::restarts_after(JobId id, Outcome outcome) const {
+  const std::optional<Handle> found = state_->queue.find_job(id);
+  if (!found) return false;
+  const JobRecord& job = state_->queue.job(*found);
+  if (job.cancel_requested) return false;
+  const bool is_lost = outcome == Outcome::kLost || outcome == Outcome::kDeviceLost;
+  switch (job.spec.restart) {
+    case RestartPolicy::kNever:
+      return false;
+    case RestartPolicy::kOnLost:
+      return is_lost;
+    case RestartPolicy::kOnFailure:
+      return is_lost || (outcome == Outcome::kFailed && job.failures < job.spec.restarts_max);
+  }
+  return false;
+}
+
+}  // namespace tangram

@@ -1,0 +1,324 @@
+// Why a job waits: everything in its way with numbers, and what would let it start, each tried before it is
+// said.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/invariant.h"
+#include "scheduler/judge.h"
+#include "scheduler/replay.h"
+#include "scheduler/state.h"
+#include "scheduler/steps.h"
+
+namespace tangram {
+namespace {
+
+constexpr std::size_t kHoldersMax = 16;
+constexpr std::size_t kRemediesMax = 5;
+constexpr std::size_t kSinglesMax = 8;
+
+class Explainer {
+ public:
+  Explainer(CoreState& state, TimeMs now, Handle job)
+      : state_(state),
+        now_(now),
+        handle_(job),
+        job_(state.queue.job(job)),
+        group_(state.queue.group(job_.group)),
+        active_(active_by_end(state)),
+        replay_(state, now, job) {}
+
+  Explanation run() {
+    Explanation explanation;
+    find_position(explanation);
+    const Verdict verdict = judge_in_turn(state_, now_, handle_);
+    if (verdict.outcome == Verdict::Outcome::kStart) return explanation;  // the next decide() starts it
+    explanation.state = JobState::kWaiting;
+    add_quota_blockers(verdict);
+    add_capacity_blocker(verdict);
+    rank_blockers(verdict);
+    find_remedies(explanation);
+    explanation.blockers = std::move(blockers_);
+    TG_ASSERT(!explanation.blockers.empty(), "a job that waits has a reason");
+    return explanation;
+  }
+
+ private:
+  void find_position(Explanation& explanation) const {
+    const Rank own = state_.rank(job_, now_);
+    explanation.position = 1;
+    explanation.queue_length = static_cast<std::int64_t>(state_.queue.queued_count());
+    for (Handle handle = 0; handle < state_.queue.job_slots(); ++handle) {
+      const JobRecord& other = state_.queue.job(handle);
+      if (other.group != kNoHandle && state_.rank(other, now_) < own) ++explanation.position;
+    }
+  }
+
+  void add_quota_blockers(const Verdict& verdict) {
+    for (TenantId at = job_.spec.tenant; at.valid(); at = state_.tenants.parent(at)) {
+      add_static_blockers(at);
+      for (const Countable countable : kCountables) add_limit_blocker(at, countable, group_.demand);
+    }
+    if (verdict.outcome == Verdict::Outcome::kQuotaKept) add_kept_blocker(verdict);
+    if (verdict.outcome != Verdict::Outcome::kQuota || !blockers_.empty()) return;
+    // No limit is too small for every kind, but each kind is too much for some limit.
+    for (std::uint32_t kind = group_.first_kind; kind < state_.fleet.kind_count(); ++kind) {
+      if (state_.fleet.kind(kind).present_on_node_max < job_.spec.request.npus) continue;
+      const Amounts charge = charge_on(state_.fleet, kind, job_.spec.request, job_.spec.bandwidth_bps);
+      const std::optional<QuotaBlock> block = state_.tenants.first_block(job_.spec.tenant, charge);
+      TG_ASSERT(block.has_value(), "each kind is blocked");
+      add_limit_blocker(block->tenant, block->countable, charge);
+    }
+  }
+
+  void add_static_blockers(TenantId at) {
+    Blocker blocker;
+    blocker.tenant = at;
+    if (!state_.tenants.allows(at, job_.spec.priority)) {
+      blocker.reason = ReasonCode::kQuotaPriority;
+      blocker.dimension = Dimension::kPriorities;
+      blocker.asked = static_cast<std::int64_t>(job_.spec.priority);
+      blocker.limit = state_.tenants.spec(at).quota.priorities.bits;
+      blockers_.push_back(blocker);
+    }
+    if (job_.spec.request.memory_per_npu > state_.tenants.memory_per_npu(at)) {
+      blocker.reason = ReasonCode::kQuotaMemoryPerNpu;
+      blocker.dimension = Dimension::kMemoryPerNpu;
+      blocker.asked = job_.spec.request.memory_per_npu.count;
+      blocker.limit = state_.tenants.memory_per_npu(at).count;
+      blockers_.push_back(blocker);
+    }
+  }
+
+  void add_limit_blocker(TenantId at, Countable countable, const Amounts& amounts) {
+    const std::size_t i = index_of(countable);
+    const std::int64_t asked = amounts[i];
+    const std::int64_t limit = state_.tenants.limit(at)[i];
+    const std::int64_t used = state_.tenants.used(at)[i];
+    if (asked == 0 || used + asked <= limit) return;
+    Blocker blocker;
+    blocker.reason = asked > limit ? never_reason(countable) : wait_reason(countable);
+    blocker.tenant = at;
+    blocker.dimension = dimension_of(countable);
+    blocker.asked = asked;
+    blocker.used = used;
+    blocker.limit = limit;
+    for (const Handle other : active_) {
+      const JobRecord& holder = state_.queue.job(other);
+      if (blocker.holders.size() == kHoldersMax) break;
+      if (holder.charge[i] > 0 && state_.tenants.is_below(holder.spec.tenant, at)) {
+        blocker.holders.push_back(holder.spec.id);
+      }
+    }
+    blockers_.push_back(std::move(blocker));
+  }
+
+  void add_kept_blocker(const Verdict& verdict) {
+    const Handle keeper = *state_.queue.find_job(verdict.kept_for);
+    const Group& waiting = state_.queue.group(state_.queue.job(keeper).group);
+    Blocker blocker;
+    blocker.reason = ReasonCode::kQuotaKept;
+    blocker.tenant = verdict.parking.tenant;
+    blocker.kept_for = verdict.kept_for;
+    if (static_cast<std::size_t>(waiting.parking.slot) < kCountableCount) {
+      const auto countable = static_cast<Countable>(waiting.parking.slot);
+      blocker.dimension = dimension_of(countable);
+      blocker.asked = group_.demand[index_of(countable)];
+      blocker.used = state_.tenants.used(blocker.tenant)[index_of(countable)];
+      blocker.limit = state_.tenants.limit(blocker.tenant)[index_of(countable)];
+    }
+    blockers_.push_back(std::move(blocker));
+  }
+
+  void add_capacity_blocker(const Verdict& verdict) {
+    const Fleet& fleet = state_.fleet;
+    const std::int32_t npus = job_.spec.request.npus;
+    Blocker blocker;
+    blocker.asked = npus;
+    blocker.reason = Judge(state_, now_).impossible(npus, group_.first_kind);
+    if (verdict.outcome == Verdict::Outcome::kCapacity) {
+      blocker.reason = verdict.reason;
+      blocker.kept_for = verdict.kept_for;
+    } else if (blocker.reason == ReasonCode::kNone) {
+      if (fleet.fits(npus, group_.first_kind, {})) return;
+      const bool unhealthy =
+          !fleet.exists_healthy(npus, group_.first_kind) || fleet.fits_if_healthy(npus, group_.first_kind);
+      blocker.reason = unhealthy ? ReasonCode::kNpusUnhealthy : ReasonCode::kNpusBusy;
+    }
+    for (std::uint32_t kind = group_.first_kind; kind < fleet.kind_count(); ++kind) {
+      blocker.limit += fleet.kind(kind).present;
+      blocker.free += fleet.kind(kind).free;
+      blocker.unhealthy += fleet.kind(kind).present - fleet.kind(kind).healthy;
+    }
+    for (const Handle other : active_) {
+      const JobRecord& holder = state_.queue.job(other);
+      const std::uint32_t kind = fleet.npu(holder.first_npu).kind;
+      if (kind == kNoKind || kind < group_.first_kind) continue;
+      blocker.used += holder.charge[index_of(Countable::kNpus)];
+      if (blocker.holders.size() < kHoldersMax) blocker.holders.push_back(holder.spec.id);
+    }
+    blockers_.push_back(std::move(blocker));
+  }
+
+  // First what the queue shows, if it still stands in the way, else what the next judgement would say.
+  void rank_blockers(const Verdict& verdict) {
+    const auto shows = [this](ReasonCode reason) {
+      return std::any_of(blockers_.begin(), blockers_.end(),
+                         [reason](const Blocker& b) { return b.reason == reason; });
+    };
+    const ReasonCode decisive = shows(group_.reason) ? group_.reason : verdict.reason;
+    std::stable_partition(blockers_.begin(), blockers_.end(),
+                          [decisive](const Blocker& blocker) { return blocker.reason == decisive; });
+  }
+
+  void find_remedies(Explanation& explanation) {
+    std::vector<Remedy>& remedies = explanation.remedies;
+    try_ends(remedies);
+    try_fewer_npus(remedies);
+    try_less_memory(remedies);
+    try_limits(remedies);
+    // Asked last: it uses the copy up.
+    explanation.estimated_start = replay_.start_by_time_limits();
+    if (explanation.estimated_start) {
+      Remedy wait;
+      wait.kind = Remedy::Kind::kWaitForLimit;
+      wait.at = *explanation.estimated_start;
+      wait.starts = true;
+      remedies.insert(remedies.begin(), std::move(wait));
+    }
+    if (remedies.size() > kRemediesMax) remedies.resize(kRemediesMax);
+  }
+
+  void try_ends(std::vector<Remedy>& remedies) {
+    const std::vector<JobId> candidates = blockers_.front().holders;
+    for (std::size_t i = 0; i < std::min(candidates.size(), kSinglesMax); ++i) {
+      if (add_if_ended(remedies, {candidates[i]})) return;
+    }
+    if (const std::vector<JobId> on_node = fewest_on_one_node();
+        on_node.size() > 1 && add_if_ended(remedies, on_node)) {
+      return;
+    }
+    for (std::size_t count = 2; count <= candidates.size(); ++count) {
+      const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(count);
+      if (add_if_ended(remedies, {candidates.begin(), end})) return;
+    }
+  }
+
+  bool add_if_ended(std::vector<Remedy>& remedies, std::vector<JobId> jobs) {
+    if (!replay_.starts_if_ended(jobs)) return false;
+    Remedy remedy;
+    remedy.kind = Remedy::Kind::kJobsEnd;
+    remedy.jobs = std::move(jobs);
+    remedy.starts = true;
+    remedies.push_back(std::move(remedy));
+    return true;
+  }
+
+  // The fewest jobs whose end frees enough NPUs on one node.
+  std::vector<JobId> fewest_on_one_node() const {
+    const Fleet& fleet = state_.fleet;
+    const std::int64_t wanted = job_.spec.request.npus;
+    std::vector<std::vector<Handle>> by_node(fleet.node_count());
+    for (const Handle other : active_) {
+      const Fleet::Npu& first = fleet.npu(state_.queue.job(other).first_npu);
+      if (first.kind != kNoKind && first.kind >= group_.first_kind)
+        by_node[first.node.value].push_back(other);
+    }
+    std::vector<JobId> best;
+    for (std::uint32_t node = 0; node < by_node.size(); ++node) {
+      std::int64_t free = 0;
+      for (const NpuIndex npu : fleet.npus_of(NodeIndex(node))) {
+        const Fleet::Npu& candidate = fleet.npu(npu);
+        const bool usable = candidate.kind != kNoKind && candidate.kind >= group_.first_kind;
+        if (usable && !candidate.job.valid() && candidate.report.health == Health::kOk) ++free;
+      }
+      std::stable_sort(by_node[node].begin(), by_node[node].end(), [this](Handle a, Handle b) {
+        return state_.queue.job(a).charge[0] > state_.queue.job(b).charge[0];
+      });
+      std::vector<JobId> jobs;
+      for (const Handle other : by_node[node]) {
+        if (free >= wanted) break;
+        free += state_.queue.job(other).charge[index_of(Countable::kNpus)];
+        jobs.push_back(state_.queue.job(other).spec.id);
+      }
+      if (free >= wanted && !jobs.empty() && (best.empty() || jobs.size() < best.size()))
+        best = std::move(jobs);
+    }
+    return best;
+  }
+
+  void try_fewer_npus(std::vector<Remedy>& remedies) {
+    Request request = job_.spec.request;
+    for (std::int32_t tried = 0; tried < 8 && request.npus > 1; ++tried) {
+      // Large requests come down in halves first: the exact number matters less than the number of questions.
+      request.npus = request.npus > 16 ? request.npus / 2 : request.npus - 1;
+      if (!replay_.starts_with(request)) continue;
+      Remedy remedy;
+      remedy.kind = Remedy::Kind::kFewerNpus;
+      remedy.npus = request.npus;
+      remedy.starts = true;
+      remedies.push_back(std::move(remedy));
+      return;
+    }
+  }
+
+  void try_less_memory(std::vector<Remedy>& remedies) {
+    Request request = job_.spec.request;
+    std::uint32_t kind = group_.first_kind;
+    for (std::int32_t tried = 0; tried < 4 && kind > 0; ++tried) {
+      request.memory_per_npu = state_.fleet.kind(--kind).memory;
+      if (!replay_.starts_with(request)) continue;
+      Remedy remedy;
+      remedy.kind = Remedy::Kind::kLessMemory;
+      remedy.memory_per_npu = request.memory_per_npu;
+      remedy.starts = true;
+      remedies.push_back(std::move(remedy));
+      return;
+    }
+  }
+
+  void try_limits(std::vector<Remedy>& remedies) {
+    for (const Blocker& blocker : blockers_) {
+      const bool is_number = blocker.tenant.valid() && blocker.dimension != Dimension::kPriorities;
+      if (!is_number || blocker.reason == ReasonCode::kQuotaKept) continue;
+      const std::int64_t limit = blocker.used + blocker.asked;
+      if (!replay_.starts_with_limit(blocker.tenant, blocker.dimension, limit)) continue;
+      Remedy remedy;
+      remedy.kind = Remedy::Kind::kRaiseQuota;
+      remedy.tenant = blocker.tenant;
+      remedy.dimension = blocker.dimension;
+      remedy.limit = limit;
+      remedy.starts = true;
+      remedies.push_back(std::move(remedy));
+    }
+  }
+
+  CoreState& state_;
+  TimeMs now_;
+  Handle handle_;
+  const JobRecord& job_;
+  const Group& group_;
+  std::vector<Handle> active_;
+  Replay replay_;
+  std::vector<Blocker> blockers_;
+};
+
+}  // namespace
+
+Result<Explanation> Scheduler::explain(JobId id, TimeMs now) const {
+  const std::optional<Handle> job = state_->queue.find_job(id);
+  if (!job) {
+    return fail(Code::kNotFound, "job.unknown",
+                "job j-" + std::to_string(id.value) + " is not queued or running",
+                "see which are (tangram queue --all)");
+  }
+  if (!state_->queue.job(*job).is_queued()) {
+    Explanation running;
+    running.state = state_->queue.job(*job).state;
+    running.queue_length = static_cast<std::int64_t>(state_->queue.queued_count());
+    return running;
+  }
+  return Explainer(*state_, std::max(now, state_->clock), *job).run();
+}
+
+}  // namespace tangram

@@ -1,0 +1,128 @@
+#include "scheduler/replay.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "base/invariant.h"
+#include "scheduler/judge.h"
+#include "scheduler/steps.h"
+
+namespace tangram {
+
+TimeMs latest_end(const JobRecord& job) {
+  if (job.spec.time_limit_ms >= kUnlimited) return TimeMs::never();
+  return TimeMs(job.started_at.value + job.spec.time_limit_ms);
+}
+
+std::vector<Handle> active_by_end(const CoreState& state) {
+  std::vector<std::tuple<TimeMs, JobId, Handle>> order;
+  for (std::uint32_t i = 0; i < state.fleet.npu_count(); ++i) {
+    const JobId id = state.fleet.npu(NpuIndex(i)).job;
+    if (!id.valid()) continue;
+    const Handle handle = *state.queue.find_job(id);
+    const JobRecord& job = state.queue.job(handle);
+    if (job.first_npu == NpuIndex(i)) order.emplace_back(latest_end(job), id, handle);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Handle> active;
+  active.reserve(order.size());
+  for (const auto& [end, id, handle] : order) active.push_back(handle);
+  return active;
+}
+
+bool Replay::starts_now() {
+  return judge_in_turn(state_, now_, job_).outcome == Verdict::Outcome::kStart;
+}
+
+bool Replay::starts_if_ended(std::span<const JobId> jobs) {
+  if (jobs.empty() || !has_question()) return false;
+  std::vector<std::pair<Handle, std::vector<NpuIndex>>> ended;
+  for (const JobId id : jobs) {
+    const Handle handle = *state_.queue.find_job(id);
+    const JobRecord& job = state_.queue.job(handle);
+    TG_ASSERT(!job.is_queued(), "only a running job can end");
+    ended.emplace_back(handle, state_.fleet.held_from(job.first_npu));
+    state_.fleet.release(id, job.first_npu);
+    state_.tenants.refund(job.spec.tenant, job.charge);
+  }
+  const bool starts = starts_now();
+  for (const auto& [handle, npus] : ended) {
+    const JobRecord& job = state_.queue.job(handle);
+    state_.fleet.take(job.spec.id, npus, false);
+    state_.tenants.charge(job.spec.tenant, job.charge);
+  }
+  return starts;
+}
+
+bool Replay::starts_with(const Request& request) {
+  if (!has_question()) return false;
+  const JobRecord before = state_.queue.job(job_);
+  state_.queue.dequeue(job_);
+  JobRecord& job = state_.queue.job(job_);
+  const Handle previous = std::exchange(job.previous, kNoHandle);
+  const Handle next = std::exchange(job.next, kNoHandle);
+  job.spec.request = request;
+  job.attempt = 1;  // a line of its own: it keeps its place, whoever waits in the other group
+  enqueue(state_, job_);
+  const Handle group = job.group;
+  const bool starts = starts_now();
+  state_.queue.dequeue(job_);
+  state_.queue.drop_if_empty(group);
+  job.spec.request = before.spec.request;
+  job.attempt = before.attempt;
+  job.previous = previous;
+  job.next = next;
+  state_.queue.undo_dequeue(job_, before.group);
+  TG_ASSERT(state_.queue.job(job_).group == before.group, "the job is back where it was");
+  return starts;
+}
+
+bool Replay::starts_with_limit(TenantId tenant, Dimension dimension, std::int64_t limit) {
+  if (!has_question()) return false;
+  const TenantSpec before = state_.tenants.spec(tenant);
+  TenantSpec raised = before;
+  raised.quota = with_limit(before.quota, dimension, limit);
+  state_.tenants.put(tenant, raised);
+  const Handle group = state_.queue.job(job_).group;
+  const Parking parking = state_.queue.group(group).parking;
+  const ReasonCode reason = state_.queue.group(group).reason;
+  if (parking.slot != Slot::kCapacity) state_.queue.park(group, reason, Parking{});
+  const bool starts = starts_now();
+  state_.queue.park(group, reason, parking);
+  state_.tenants.put(tenant, before);
+  TG_ASSERT(state_.tenants.spec(tenant) == before, "the quota is as it was");
+  return starts;
+}
+
+std::optional<TimeMs> Replay::start_by_time_limits() {
+  using End = std::tuple<TimeMs, JobId, Handle>;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+  const auto expect_end = [&](Handle handle) {
+    const JobRecord& job = state_.queue.job(handle);
+    if (const TimeMs end = latest_end(job); end < TimeMs::never()) ends.emplace(end, job.spec.id, handle);
+  };
+  for (const Handle handle : active_by_end(state_)) expect_end(handle);
+  const JobId wanted = state_.queue.job(job_).spec.id;
+  for (int steps = 0; steps < kStepsMax && !ends.empty(); ++steps) {
+    const auto [end, id, handle] = ends.top();
+    ends.pop();
+    now_ = std::max(now_, end);
+    apply_input(state_, AttemptEnded{id, state_.queue.job(handle).attempt, Outcome::kTimedOut, false}, now_);
+    for (int rounds = 0; rounds < kStepsMax; ++rounds) {
+      const std::vector<Decision> batch = decide_on(state_, now_, 64);
+      if (batch.empty()) break;
+      for (const Decision& decision : batch) {
+        apply_decision(state_, decision, now_);
+        const JobStarted* started = std::get_if<JobStarted>(&decision);
+        if (started == nullptr) continue;
+        if (started->job == wanted) return now_;
+        expect_end(*state_.queue.find_job(started->job));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tangram

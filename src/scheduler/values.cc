@@ -1,0 +1,125 @@
+#include "scheduler/values.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "queue/wait_queue.h"
+
+namespace tangram {
+namespace {
+
+constexpr std::int64_t kNpusPerJobMax = 4096;
+constexpr std::int64_t kNpusPerNodeMax = 4096;
+constexpr std::size_t kNodeNameMax = 253;
+constexpr std::size_t kChipNameMax = 64;
+constexpr std::size_t kTenantNameMax = 63;
+constexpr std::int64_t kMemoryMax = std::int64_t{1} << 48;
+constexpr std::int64_t kAiCoresMax = 1'000'000;
+constexpr std::int64_t kBandwidthMax = 1'000'000'000'000'000;
+
+bool is_valid_tenant_name(const std::string& name) {
+  const auto is_allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  return !name.empty() && name.size() <= kTenantNameMax &&
+         std::all_of(name.begin(), name.end(), is_allowed) && name.front() != '-' && name.back() != '-';
+}
+
+Result<void> check_limit(const char* field, std::int64_t value) {
+  if (value < 0) {
+    return fail(Code::kInvalidArgument, "quota.below_zero",
+                std::string("quota ") + field + " is " + std::to_string(value) + ", below zero",
+                std::string("set ") + field + " to 0 or more, or leave it out for no limit",
+                {{"field", std::string(field)}, {"value", value}});
+  }
+  return check_range(field, value, 0, kUnlimited);
+}
+
+bool is_known(Health health) {
+  switch (health) {
+    case Health::kUnknown:
+    case Health::kOk:
+    case Health::kWarning:
+    case Health::kAlarm:
+    case Health::kCritical:
+    case Health::kAbsent:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+tl::unexpected<Error> bad_value(std::string field, std::string value, std::string right) {
+  std::string message = field + " is " + value + ", but must be " + right;
+  std::string hint = "correct " + field + " and send it again";
+  return fail(Code::kInvalidArgument, "request.invalid", std::move(message), std::move(hint),
+              {{"field", std::move(field)}, {"value", std::move(value)}});
+}
+
+Result<void> check_range(const char* field, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return {};
+  return bad_value(field, std::to_string(value),
+                   "between " + std::to_string(least) + " and " + std::to_string(most));
+}
+
+Result<void> check_values(const SettingsChanged& settings) {
+  return check_range("keepAfter", settings.keep_after_ms, 0, kUnlimited);
+}
+
+Result<void> check_values(const NodeReported& reported) {
+  if (reported.node.empty() || reported.node.size() > kNodeNameMax) {
+    return bad_value("node", "\"" + reported.node.substr(0, kNodeNameMax) + "\"", "a name of 1 to 253 bytes");
+  }
+  TG_TRY_VOID(check_range("npus", static_cast<std::int64_t>(reported.npus.size()), 0, kNpusPerNodeMax));
+  for (std::size_t i = 0; i < reported.npus.size(); ++i) {
+    const NpuReport& npu = reported.npus[i];
+    if (i > 0 && reported.npus[i - 1].physical_id >= npu.physical_id) {
+      return bad_value("npus.physicalId", std::to_string(npu.physical_id), "above the one before it");
+    }
+    TG_TRY_VOID(check_values(npu));
+  }
+  return {};
+}
+
+Result<void> check_values(const NpuReport& npu) {
+  if (npu.chip.size() > kChipNameMax) {
+    return bad_value("npus.chip", "\"" + npu.chip.substr(0, kChipNameMax) + "\"", "at most 64 bytes long");
+  }
+  TG_TRY_VOID(check_range("npus.memory", npu.memory.count, 0, kMemoryMax));
+  TG_TRY_VOID(check_range("npus.aiCores", npu.ai_cores, 0, kAiCoresMax));
+  if (!is_known(npu.health)) return bad_value("npus.health", "unknown", "one of the known states");
+  return {};
+}
+
+Result<void> check_values(const TenantSpec& spec) {
+  if (!is_valid_tenant_name(spec.name)) {
+    return bad_value("name", "\"" + spec.name.substr(0, kTenantNameMax + 1) + "\"",
+                     "1 to 63 of a-z, 0-9 and '-', not beginning or ending with '-'");
+  }
+  const Quota& quota = spec.quota;
+  TG_TRY_VOID(check_limit("npus", quota.npus));
+  TG_TRY_VOID(check_limit("memoryPerNpu", quota.memory_per_npu.count));
+  TG_TRY_VOID(check_limit("memoryTotal", quota.memory_total.count));
+  TG_TRY_VOID(check_limit("aiCores", quota.ai_cores));
+  TG_TRY_VOID(check_limit("runningJobs", quota.running_jobs));
+  TG_TRY_VOID(check_limit("runTime", quota.run_time_ms));
+  TG_TRY_VOID(check_limit("bandwidth", quota.bandwidth_bps));
+  return check_range("priorities", quota.priorities.bits, 0, PrioritySet::all().bits);
+}
+
+Result<void> check_values(const JobSpec& spec) {
+  if (spec.id.value > kJobIdMax) return bad_value("id", std::to_string(spec.id.value), "below 2^61");
+  TG_TRY_VOID(check_range("npus", spec.request.npus, 1, kNpusPerJobMax));
+  TG_TRY_VOID(check_range("memory", spec.request.memory_per_npu.count, 0, kMemoryMax));
+  TG_TRY_VOID(check_range("aiCores", spec.request.ai_cores, 0, kAiCoresMax));
+  TG_TRY_VOID(check_range("corePercent", spec.request.core_percent, 0, 100));
+  TG_TRY_VOID(check_range("bandwidth", spec.bandwidth_bps, 0, kBandwidthMax));
+  TG_TRY_VOID(check_range("timeLimit", spec.time_limit_ms, 1, kUnlimited));
+  TG_TRY_VOID(check_range("restartsMax", spec.restarts_max, 0, kAttemptMax));
+  TG_TRY_VOID(
+      check_range("request", static_cast<int>(spec.request.kind), 0, static_cast<int>(RequestKind::kShare)));
+  TG_TRY_VOID(
+      check_range("restart", static_cast<int>(spec.restart), 0, static_cast<int>(RestartPolicy::kOnFailure)));
+  return check_range("priority", static_cast<int>(spec.priority), 0, kPriorityCount - 1);
+}
+
+}  // namespace tangram

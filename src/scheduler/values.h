@@ -1,0 +1,24 @@
+// Checks of values alone, without looking at the state: ranges, spelling, order. Private to src/scheduler.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "model/record.h"
+
+namespace tangram {
+
+inline constexpr std::int32_t kAttemptMax = 1'000'000'000;
+
+// "field is value, but must be right".
+tl::unexpected<Error> bad_value(std::string field, std::string value, std::string right);
+Result<void> check_range(const char* field, std::int64_t value, std::int64_t least, std::int64_t most);
+
+Result<void> check_values(const SettingsChanged& settings);
+Result<void> check_values(const NodeReported& reported);
+Result<void> check_values(const NpuReport& npu);
+Result<void> check_values(const TenantSpec& spec);
+Result<void> check_values(const JobSpec& spec);
+
+}  // namespace tangram

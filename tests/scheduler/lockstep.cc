@@ -1,0 +1,411 @@
+#include "scheduler/lockstep.h"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+namespace tangram::testing {
+namespace {
+
+constexpr std::uint32_t kNodes = 4;
+constexpr std::int64_t kKeepAfter = 60'000;
+
+bool is_quota_wait(ReasonCode reason) {
+  return reason == ReasonCode::kQuotaNpus || reason == ReasonCode::kQuotaMemoryTotal ||
+         reason == ReasonCode::kQuotaAiCores || reason == ReasonCode::kQuotaRunningJobs ||
+         reason == ReasonCode::kQuotaBandwidth;
+}
+
+bool is_quota_never(ReasonCode reason) {
+  return reason == ReasonCode::kQuotaNpusNever || reason == ReasonCode::kQuotaMemoryTotalNever ||
+         reason == ReasonCode::kQuotaAiCoresNever || reason == ReasonCode::kQuotaRunningJobsNever ||
+         reason == ReasonCode::kQuotaBandwidthNever || reason == ReasonCode::kQuotaMemoryPerNpu ||
+         reason == ReasonCode::kQuotaPriority;
+}
+
+}  // namespace
+
+Lockstep::Lockstep(bool one_kind) : one_kind_(one_kind) {
+  input(SettingsChanged{kKeepAfter});
+  const std::vector<std::pair<const char*, const char*>> tree = {{"org", ""},         {"team-a", "org"},
+                                                                 {"team-b", "org"},   {"a-one", "team-a"},
+                                                                 {"a-two", "team-a"}, {"free", ""}};
+  for (const auto& [name, parent] : tree) input(TenantPut{core_.next_tenant_id(), {name, parent, {}}});
+  for (std::uint32_t node = 0; node + 1 < kNodes; ++node) input(report(node));
+}
+
+NodeReported Lockstep::report(std::uint32_t node) const {
+  NodeReported reported;
+  reported.node = "node-" + std::to_string(node);
+  if (node_is_away_.contains(node) && node_is_away_.at(node)) return reported;
+  const std::uint32_t count = one_kind_ ? 4 : 2 + node * 2;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    NpuReport npu{i, "910B4", Bytes::gib(32), 20, Health::kOk};
+    if (!one_kind_ && (node == 1 || (node == 2 && i < 3)))
+      npu = {i, "910B3", Bytes::gib(64), 20, Health::kOk};
+    if (!one_kind_ && node == 3) npu = {i, "910C", Bytes::gib(64), 24, Health::kOk};
+    const auto broken = health_.find(node * 100 + i);
+    if (broken != health_.end()) npu.health = broken->second;
+    reported.npus.push_back(npu);
+  }
+  return reported;
+}
+
+JobSpec Lockstep::random_job(const Step& step) {
+  JobSpec job;
+  job.id = JobId(next_job_++);
+  job.tenant = TenantId(step.a % 6);
+  job.priority = static_cast<Priority>(step.a / 8 % 3);
+  const std::int32_t sizes[] = {1, 1, 1, 2, 2, 3, 4, 4};
+  job.request.npus = sizes[step.b % 8];
+  job.request.memory_per_npu = Bytes::gib(step.b / 8 % 4 == 0 ? 48 : 16);
+  if (one_kind_) job.request.memory_per_npu = Bytes::gib(16);
+  job.bandwidth_bps = step.b / 64 % 4 == 0 ? 10 : 0;
+  job.time_limit_ms = step.c % 2 == 0 ? kUnlimited : 1000 * (1 + step.c % 100);
+  job.no_wait = step.c / 2 % 8 == 0;
+  job.restart = static_cast<RestartPolicy>(step.c / 16 % 3);
+  job.restarts_max = 1;
+  return job;
+}
+
+Quota Lockstep::random_quota(const Step& step) const {
+  Quota quota;
+  switch (step.b % 8) {
+    case 0:
+      quota.npus = 1 + step.c % 6;
+      break;
+    case 1:
+      quota.running_jobs = 1 + step.c % 3;
+      break;
+    case 2:
+      quota.memory_total = Bytes::gib(64 + 32 * (step.c % 6));
+      break;
+    case 3:
+      quota.ai_cores = 40 + 20 * (step.c % 6);
+      break;
+    case 4:
+      quota.bandwidth_bps = 10 + 10 * (step.c % 3);
+      break;
+    case 5:
+      quota.npus = 2 + step.c % 4, quota.running_jobs = 2;
+      break;
+    case 6:
+      quota.priorities.bits = static_cast<std::uint8_t>(1 + step.c % 7);
+      break;
+    default:
+      break;
+  }
+  return quota;
+}
+
+void Lockstep::take(const Step& step) {
+  const std::vector<JobId> active = core_.active();
+  const std::vector<JobId> queued = core_.queue();
+  switch (step.kind % 16) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+      input(JobSubmitted{random_job(step)});
+      return;
+    case 6:
+    case 7:
+    case 8:
+    case 9: {
+      if (active.empty()) return;
+      const JobId job = active[step.a % active.size()];
+      const Outcome outcomes[] = {Outcome::kSucceeded, Outcome::kSucceeded, Outcome::kFailed, Outcome::kLost};
+      const Outcome outcome = outcomes[step.b % 4];
+      input(AttemptEnded{job, core_.job(job)->attempt, outcome, core_.restarts_after(job, outcome)});
+      return;
+    }
+    case 10: {
+      const std::vector<JobId>& from = step.b % 3 == 0 ? active : queued;
+      if (!from.empty()) input(JobCancelled{from[step.a % from.size()]});
+      return;
+    }
+    case 11: {
+      const std::uint32_t node = step.a % kNodes;
+      const Health states[] = {Health::kOk, Health::kOk, Health::kCritical, Health::kAbsent};
+      health_[node * 100 + step.b % 4] = states[step.c % 4];
+      if (step.c % 11 == 0) node_is_away_[node] = !node_is_away_[node];
+      input(report(node));
+      return;
+    }
+    case 12: {
+      const TenantId tenant(step.a % 6);
+      TenantSpec spec = core_.tenant(tenant)->spec;
+      spec.quota = random_quota(step);
+      input(TenantPut{tenant, spec});
+      return;
+    }
+    case 13:
+    case 14: {
+      now_ += 1000 * (step.a % 45);
+      settle();
+      return;
+    }
+    default: {
+      if (active.empty()) return;
+      const JobId job = active[step.a % active.size()];
+      input(AttemptRunning{job, core_.job(job)->attempt});
+      return;
+    }
+  }
+}
+
+void Lockstep::input(const Input& input) {
+  const std::string before = core_.to_bytes();
+  const Result<void> checked = core_.check(input);
+  RC_ASSERT(core_.to_bytes() == before);
+  if (!checked) {
+    RC_ASSERT(!checked.error().reason.empty());
+    RC_ASSERT(!checked.error().message.empty());
+    return;
+  }
+  core_.apply(input, TimeMs(now_));
+  oracle_.apply(input, now_);
+  history_.emplace_back(input, now_);
+  settle();
+}
+
+void Lockstep::settle() {
+  bool ambiguous = false;
+  Oracle expected_oracle = oracle_;
+  const std::vector<JobStarted> expected = expected_oracle.starts(now_, ambiguous);
+  std::vector<JobStarted> actual;
+  for (int rounds = 0;; ++rounds) {
+    RC_ASSERT(rounds < 1000);
+    const std::vector<Decision> batch = core_.decide(TimeMs(now_), 1 + rounds % 3 * 7);
+    RC_ASSERT(core_.decide(TimeMs(now_), 1 + rounds % 3 * 7) == batch);
+    if (batch.empty()) break;
+    for (const Decision& decision : batch) {
+      if (const auto* started = std::get_if<JobStarted>(&decision)) actual.push_back(*started);
+      if (const auto* waits = std::get_if<JobWaits>(&decision))
+        RC_ASSERT(core_.job(waits->job)->npus.empty());
+      core_.apply(decision, TimeMs(now_));
+      oracle_.apply(decision, now_);
+      history_.emplace_back(decision, now_);
+    }
+  }
+  starts_seen += static_cast<std::int64_t>(actual.size());
+  bool unsure = ambiguous;
+  const std::map<std::uint64_t, Oracle::Verdict> verdicts = oracle_.verdicts(now_, unsure);
+  if (!unsure) {
+    ++strict_rounds;
+    RC_ASSERT(actual == expected);
+    for (const auto& [id, verdict] : verdicts) RC_ASSERT(verdict.fate != Oracle::Fate::kStart);
+    check_reasons(verdicts);
+  }
+  for (const JobId id : core_.queue()) {
+    RC_ASSERT(core_.job(id)->state == JobState::kWaiting);
+    RC_ASSERT(!core_.job(id)->spec.no_wait || core_.job(id)->attempt > 0);
+  }
+  // Above a limit only after it was lowered, and then only falling.
+  std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> excess;
+  const bool may_rise = !history_.empty() && std::holds_alternative<Input>(history_.back().first) &&
+                        std::holds_alternative<TenantPut>(std::get<Input>(history_.back().first));
+  for (const auto& [tenant, spec] : oracle_.tenants) {
+    const std::array<std::int64_t, 5> used = oracle_.usage(tenant);
+    const std::array<std::int64_t, 5> limit = Oracle::limits(spec.quota);
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (used[i] > limit[i]) excess[{tenant, i}] = used[i];
+    }
+  }
+  const bool put_before = std::any_of(history_.rbegin(), history_.rend(), [this](const Applied& applied) {
+    return applied.second == now_ && std::holds_alternative<Input>(applied.first) &&
+           std::holds_alternative<TenantPut>(std::get<Input>(applied.first));
+  });
+  for (const auto& [key, used] : excess) {
+    const auto before = excess_.find(key);
+    RC_ASSERT(may_rise || put_before || (before != excess_.end() && used <= before->second));
+  }
+  excess_ = std::move(excess);
+}
+
+// Each reason shown must be true, if not always the only one.
+void Lockstep::check_reasons(const std::map<std::uint64_t, Oracle::Verdict>& verdicts) const {
+  std::map<std::tuple<std::uint32_t, Priority, Request, std::int64_t>, Oracle::Fate>
+      best;  // fate of a group's best
+  for (const JobId id : core_.queue()) {
+    const JobSpec spec = core_.job(id)->spec;
+    best.try_emplace({spec.tenant.value, spec.priority, spec.request, spec.bandwidth_bps},
+                     verdicts.at(id.value).fate);
+  }
+  for (const JobId id : core_.queue()) {
+    const JobStatus status = *core_.job(id);
+    const JobSpec& spec = status.spec;
+    const Oracle::Fate fate = best.at({spec.tenant.value, spec.priority, spec.request, spec.bandwidth_bps});
+    const ReasonCode reason = status.reason;
+    if (is_quota_wait(reason)) RC_ASSERT(fate == Oracle::Fate::kQuota);
+    if (is_quota_never(reason)) RC_ASSERT(fate == Oracle::Fate::kNever);
+    if (fate == Oracle::Fate::kImpossible) {
+      RC_ASSERT(reason == ReasonCode::kNoDevices || reason == ReasonCode::kMemoryNever ||
+                reason == ReasonCode::kNpusNever);
+    }
+    if (fate == Oracle::Fate::kNpusKept) RC_ASSERT(reason == ReasonCode::kNpusKept);
+    if (fate == Oracle::Fate::kBusy) {
+      RC_ASSERT(reason == ReasonCode::kNpusBusy || reason == ReasonCode::kNpusUnhealthy ||
+                reason == ReasonCode::kNpusKept);
+    }
+    RC_ASSERT(reason != ReasonCode::kNone);
+  }
+}
+
+void Lockstep::check_books() const {
+  for (const TenantView& view : core_.tenants()) {
+    const std::array<std::int64_t, 5> used = oracle_.usage(view.id.value);
+    RC_ASSERT(view.used.npus == used[0]);
+    RC_ASSERT(view.used.memory_total.count == used[1]);
+    RC_ASSERT(view.used.ai_cores == used[2]);
+    RC_ASSERT(view.used.running_jobs == used[3]);
+    RC_ASSERT(view.used.bandwidth_bps == used[4]);
+  }
+  const std::vector<NpuView> npus = core_.npus();
+  RC_ASSERT(npus.size() == oracle_.npus.size());
+  for (std::size_t i = 0; i < npus.size(); ++i) {
+    RC_ASSERT(npus[i].job.valid() == oracle_.npus[i].job.has_value());
+    if (npus[i].job.valid()) RC_ASSERT(npus[i].job.value == *oracle_.npus[i].job);
+  }
+  for (const auto& [id, job] : oracle_.jobs) {
+    RC_ASSERT(core_.job(JobId(id))->npus == job.npus);
+    RC_ASSERT(core_.job(JobId(id))->attempt == job.attempt);
+  }
+}
+
+void Lockstep::check_bytes() const {
+  const std::string bytes = core_.to_bytes();
+  const Result<Scheduler> copy = Scheduler::from_bytes(bytes);
+  RC_ASSERT(copy.has_value());
+  RC_ASSERT(copy->to_bytes() == bytes);
+  RC_ASSERT(copy->decide(TimeMs(now_)) == core_.decide(TimeMs(now_)));
+  const Scheduler twin = core_;  // what was asked about the future moves its idea of "now"
+  RC_ASSERT(copy->decide(TimeMs(now_ + 2 * kKeepAfter)) == twin.decide(TimeMs(now_ + 2 * kKeepAfter)));
+  RC_ASSERT(core_.to_bytes() == bytes);
+}
+
+// Applying what was recorded, without deciding, gives the same state.
+void Lockstep::check_recovery() const {
+  Scheduler recovered;
+  for (const auto& [record, at] : history_) {
+    std::visit([&recovered, at = at](const auto& one) { recovered.apply(one, TimeMs(at)); }, record);
+  }
+  RC_ASSERT(recovered.to_bytes() == core_.to_bytes());
+}
+
+// Deciding again from the inputs alone gives the same decisions, also when every state on the way is a copy
+// that was read from bytes.
+void Lockstep::check_redecision() const {
+  Scheduler again;
+  std::size_t at = 0;
+  while (at < history_.size()) {
+    const auto& [record, when] = history_[at];
+    if (std::holds_alternative<Input>(record)) {
+      again.apply(std::get<Input>(record), TimeMs(when));
+      ++at;
+    } else {
+      const std::vector<Decision> batch = again.decide(TimeMs(when), 1);
+      RC_ASSERT(batch.size() == 1U);
+      RC_ASSERT(batch.front() == std::get<Decision>(record));
+      again.apply(batch.front(), TimeMs(when));
+      ++at;
+    }
+    if (at % 16 == 0) again = *Scheduler::from_bytes(again.to_bytes());
+  }
+  RC_ASSERT(again.to_bytes() == core_.to_bytes());
+}
+
+bool Lockstep::starts_in(Scheduler fork, JobId job, TimeMs at) const {
+  for (int rounds = 0; rounds < 1000; ++rounds) {
+    const std::vector<Decision> batch = fork.decide(at);
+    if (batch.empty()) break;
+    for (const Decision& decision : batch) fork.apply(decision, at);
+  }
+  return fork.job(job) && !fork.job(job)->npus.empty();
+}
+
+void Lockstep::check_remedy(JobId job, const Remedy& remedy) const {
+  Scheduler fork = core_;
+  const TimeMs now(now_);
+  RC_ASSERT(remedy.starts);
+  bool ambiguous = false;
+  Oracle oracle = oracle_;
+  switch (remedy.kind) {
+    case Remedy::Kind::kJobsEnd:
+      RC_ASSERT(!remedy.jobs.empty());
+      for (const JobId other : remedy.jobs) {
+        fork.apply(Input(AttemptEnded{other, fork.job(other)->attempt, Outcome::kSucceeded, false}), now);
+      }
+      RC_ASSERT(starts_in(fork, job, now));
+      return;
+    case Remedy::Kind::kRaiseQuota: {
+      TenantSpec spec = fork.tenant(remedy.tenant)->spec;
+      if (remedy.dimension == Dimension::kNpus) spec.quota.npus = remedy.limit;
+      if (remedy.dimension == Dimension::kMemoryPerNpu) spec.quota.memory_per_npu = Bytes(remedy.limit);
+      if (remedy.dimension == Dimension::kMemoryTotal) spec.quota.memory_total = Bytes(remedy.limit);
+      if (remedy.dimension == Dimension::kAiCores) spec.quota.ai_cores = remedy.limit;
+      if (remedy.dimension == Dimension::kRunningJobs) spec.quota.running_jobs = remedy.limit;
+      if (remedy.dimension == Dimension::kBandwidth) spec.quota.bandwidth_bps = remedy.limit;
+      fork.apply(Input(TenantPut{remedy.tenant, spec}), now);
+      RC_ASSERT(starts_in(fork, job, now));
+      return;
+    }
+    case Remedy::Kind::kFewerNpus:
+    case Remedy::Kind::kLessMemory: {
+      Request& request = oracle.jobs.at(job.value).spec.request;
+      if (remedy.kind == Remedy::Kind::kFewerNpus)
+        RC_ASSERT(std::exchange(request.npus, remedy.npus) > remedy.npus);
+      if (remedy.kind == Remedy::Kind::kLessMemory) {
+        RC_ASSERT(std::exchange(request.memory_per_npu, remedy.memory_per_npu) > remedy.memory_per_npu);
+      }
+      const std::vector<JobStarted> started = oracle.starts(now_, ambiguous);
+      const bool starts =
+          std::any_of(started.begin(), started.end(), [job](const auto& s) { return s.job == job; });
+      RC_ASSERT(ambiguous || starts);
+      return;
+    }
+    case Remedy::Kind::kWaitForLimit: {
+      RC_ASSERT(remedy.at >= now);
+      // All jobs end when their limits say so, and nobody else does.
+      for (int ends = 0; ends < 300 && fork.job(job)->npus.empty(); ++ends) {
+        std::pair<std::int64_t, JobId> next{kUnlimited, JobId()};
+        for (const JobId other : fork.active()) {
+          const JobStatus status = *fork.job(other);
+          if (status.spec.time_limit_ms >= kUnlimited) continue;
+          next = std::min(next, {status.started_at.value + status.spec.time_limit_ms, other});
+        }
+        RC_ASSERT(next.second.valid());
+        const TimeMs at(std::max(now_, next.first));
+        fork.apply(
+            Input(AttemptEnded{next.second, fork.job(next.second)->attempt, Outcome::kTimedOut, false}), at);
+        for (auto batch = fork.decide(at); !batch.empty(); batch = fork.decide(at)) {
+          for (const Decision& decision : batch) fork.apply(decision, at);
+        }
+        if (!fork.job(job)->npus.empty()) RC_ASSERT(at == remedy.at);
+      }
+      RC_ASSERT(!fork.job(job)->npus.empty());
+      return;
+    }
+  }
+}
+
+void Lockstep::check_explanations(std::uint32_t pick) const {
+  const std::vector<JobId> queue = core_.queue();
+  if (queue.empty()) return;
+  const std::size_t position = pick % queue.size();
+  const std::string before = core_.to_bytes();
+  const Result<Explanation> explanation = core_.explain(queue[position], TimeMs(now_));
+  RC_ASSERT(explanation.has_value());
+  RC_ASSERT(core_.to_bytes() == before);
+  RC_ASSERT(explanation->state == JobState::kWaiting);
+  RC_ASSERT(!explanation->blockers.empty());
+  RC_ASSERT(explanation->position == static_cast<std::int64_t>(position) + 1);
+  RC_ASSERT(explanation->queue_length == static_cast<std::int64_t>(queue.size()));
+  RC_ASSERT(explanation->remedies.size() <= 5U);
+  for (const Blocker& blocker : explanation->blockers) RC_ASSERT(blocker.reason != ReasonCode::kNone);
+  for (const Remedy& remedy : explanation->remedies) check_remedy(queue[position], remedy);
+}
+
+}  // namespace tangram::testing

@@ -1,0 +1,65 @@
+// Drives the core and the oracle with the same random records and compares them after each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/oracle.h"
+#include "scheduler/scheduler.h"
+
+namespace tangram::testing {
+
+// One random step; the numbers are taken modulo what there is.
+struct Step {
+  std::uint32_t kind = 0;
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  std::uint32_t c = 0;
+};
+
+class Lockstep {
+ public:
+  using Applied = std::pair<std::variant<Input, Decision>, std::int64_t>;
+
+  // `one_kind`: a homogeneous cluster; otherwise chip models, memories and node sizes are mixed.
+  explicit Lockstep(bool one_kind);
+
+  void take(const Step& step);
+
+  // Each throws (through RC_ASSERT) what is wrong.
+  void check_books() const;
+  void check_bytes() const;
+  void check_recovery() const;
+  void check_redecision() const;
+  void check_explanations(std::uint32_t pick) const;
+
+  const Scheduler& core() const { return core_; }
+  std::int64_t strict_rounds = 0;  // rounds in which starts were compared exactly
+  std::int64_t starts_seen = 0;
+
+ private:
+  void input(const Input& input);
+  void settle();
+  void check_reasons(const std::map<std::uint64_t, Oracle::Verdict>& verdicts) const;
+  void check_remedy(JobId job, const Remedy& remedy) const;
+  bool starts_in(Scheduler fork, JobId job, TimeMs at) const;
+  NodeReported report(std::uint32_t node) const;
+  JobSpec random_job(const Step& step);
+  Quota random_quota(const Step& step) const;
+
+  Scheduler core_;
+  Oracle oracle_;
+  std::int64_t now_ = 1'000'000;
+  std::uint64_t next_job_ = 1;
+  bool one_kind_;
+  std::map<std::uint64_t, Health> health_;  // node * 100 + physical id, where it is not kOk
+  std::map<std::uint32_t, bool> node_is_away_;
+  std::vector<Applied> history_;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t>
+      excess_;  // tenant and dimension above its limit
+};
+
+}  // namespace tangram::testing
