@@ -50,8 +50,8 @@ constexpr std::array<ReasonTemplate, 22> kTemplates = {{
      "{plain_tenant}",
      "以 --time-limit {limit_option} 或更小的值提交，或请管理员提高 spec.quota.runTime：tangram quota "
      "{plain_tenant}"},
-    {ReasonCode::kQuotaPriority, true, "tenant {tenant} may not use priority {priority}",
-     "租户 {tenant} 不允许使用优先级 {priority}",
+    {ReasonCode::kQuotaPriority, true, "tenant {tenant} may not use priority {priority}{allowed}",
+     "租户 {tenant} 不允许使用优先级 {priority}{allowed}",
      "submit it with a --priority that the tenant may use: tangram quota {plain_tenant}",
      "以该租户允许的 --priority 提交：tangram quota {plain_tenant}"},
     {ReasonCode::kQuotaNpusNever, true, "the job needs {asked} and tenant {tenant} may hold at most {limit}",

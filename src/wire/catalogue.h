@@ -9,7 +9,8 @@
 namespace tangram::wire {
 
 // Placeholders: {tenant} (with " (above team-a)" for an ancestor), {plain_tenant}, {asked}, {used}, {limit},
-// {limit_option}, {free}, {unhealthy}, {holders}, {kept_for}, {kept_id}, {memory}, {priority}, {dimension}.
+// {limit_option}, {free}, {unhealthy}, {holders}, {exist}, {kept_for}, {kept_id}, {memory}, {priority},
+// {allowed}.
 struct ReasonTemplate {
   ReasonCode code;
   bool never;  // waiting would not help

@@ -92,7 +92,24 @@ std::string holders_phrase(const Blocker& blocker, const Names& names, Language 
 std::string exist_phrase(const Blocker& blocker, Language language) {
   if (blocker.limit <= 0) return {};
   const std::string amount = format_amount(Dimension::kNpus, blocker.limit, language);
-  return language == Language::kChinese ? "（符合要求的共有 " + amount + "）" : " (" + amount + " would do)";
+  return language == Language::kChinese ? "（全部节点共 " + amount + "）"
+                                        : " (all nodes together: " + amount + ")";
+}
+
+// The limit of kQuotaPriority is the set of priorities that are allowed.
+std::string allowed_priorities(const Blocker& blocker) {
+  const PrioritySet allowed{static_cast<std::uint8_t>(blocker.limit & PrioritySet::all().bits)};
+  std::string all;
+  for (const Priority priority : {Priority::kHigh, Priority::kNormal, Priority::kLow}) {
+    if (allowed.contains(priority)) all += (all.empty() ? "" : ", ") + std::string(to_string(priority));
+  }
+  return all;
+}
+
+std::string allowed_phrase(const Blocker& blocker, Language language) {
+  const std::string all = allowed_priorities(blocker);
+  if (all.empty()) return {};
+  return language == Language::kChinese ? "；允许的优先级：" + all : "; it may use " + all;
 }
 
 // "1 is", "3 are": of NPUs that were counted.
@@ -118,6 +135,8 @@ std::string fill(std::string_view text, const JobSpec& spec, const Blocker& bloc
   set("unhealthy", counted(blocker.unhealthy, language));
   set("holders", holders_phrase(blocker, names, language));
   set("exist", exist_phrase(blocker, language));
+  set("allowed",
+      blocker.reason == ReasonCode::kQuotaPriority ? allowed_phrase(blocker, language) : std::string());
   set("kept_for", job_name(blocker.kept_for, names));
   set("kept_id", blocker.kept_for.valid() ? format_job_id(blocker.kept_for) : "JOB");
   set("memory", format_bytes(spec.request.memory_per_npu));
@@ -169,6 +188,10 @@ Details details_of(const Blocker& blocker, const Names& names) {
     if (std::string tenant = names.tenant(blocker.tenant); !tenant.empty())
       details.emplace_back("tenant", tenant);
     details.emplace_back("dimension", std::string(to_string(dimension_of(blocker))));
+  }
+  if (blocker.reason == ReasonCode::kQuotaPriority) {
+    details.emplace_back("allowed", allowed_priorities(blocker));
+    return details;
   }
   if (blocker.asked > 0) details.emplace_back("asked", blocker.asked);
   if (blocker.used > 0 || !is_capacity) details.emplace_back("used", blocker.used);

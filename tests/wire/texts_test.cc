@@ -118,8 +118,12 @@ TEST(Texts, QuotaReasonsNameTenantAndNumbers) {
   EXPECT_EQ(run_time.message, "the job's time limit is 2h and tenant team-a allows at most 1h");
   EXPECT_EQ(run_time.hint.substr(0, 37), "submit it with --time-limit 1h or les");
 
-  EXPECT_EQ(make_reason(spec(), blocker(ReasonCode::kQuotaPriority), names(), Language::kEnglish).message,
-            "tenant team-a may not use priority high");
+  Blocker priority = blocker(ReasonCode::kQuotaPriority);
+  priority.limit = 0b110;
+  const ReasonView forbidden = make_reason(spec(), priority, names(), Language::kEnglish);
+  EXPECT_EQ(forbidden.message, "tenant team-a may not use priority high; it may use normal, low");
+  EXPECT_EQ(forbidden.details,
+            (Details{{"tenant", "team-a"}, {"dimension", "priorities"}, {"allowed", "normal, low"}}));
   Blocker jobs = blocker(ReasonCode::kQuotaRunningJobs);
   jobs.used = 1;
   jobs.limit = 1;
