@@ -88,6 +88,10 @@ int run_submit(Session& session, const SubmitOptions& options) {
         session.emit(wire::write(*view), [&](const Canvas&) { return printable(view->id) + '\n'; });
     if (code != wire::kExitOk) return code;
   }
+  // The answer comes when the job is durable; where it goes is decided right after that.
+  if (session.format() == OutputFormat::kTable && view->state == JobState::kReady) {
+    if (auto decided = session.api().job(view->id)) view = std::move(decided);
+  }
   session.say(render_state(*view));
   if (refused) return exit_code_of(*view);
   return options.wait ? submit_and_wait(session, *view) : wire::kExitOk;

@@ -52,7 +52,7 @@ std::string job_title(const wire::JobView& view);
 std::string state_word(const wire::JobView& view);
 Tone state_tone(const wire::JobView& view);
 
-// "0,1"; "-" for none.
+// "0,1", "0-3,7"; "-" for none.
 std::string npu_list(std::span<const std::uint32_t> npus);
 
 // "SIGKILL" for 9; "signal 63" for one without a usual name.

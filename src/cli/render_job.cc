@@ -53,27 +53,34 @@ std::string request_text(const wire::JobView& view) {
   return text;
 }
 
-std::string outcome_sentence(const wire::JobView& view) {
-  if (!view.outcome) return "has ended";
+// What the service says of the end is more exact than what we could make of the numbers.
+std::string ended_because(const wire::JobView& view) {
+  if (!view.message.empty()) return ": " + printable(view.message);
+  if (view.reason) return ": " + printable(view.reason->message);
+  if (view.signal) return ": ended by " + signal_name(*view.signal);
+  if (view.exit_status) return ": exited with status " + std::to_string(*view.exit_status);
+  return "";
+}
+
+std::string ended_sentence(const wire::JobView& view) {
+  if (!view.outcome) return "has ended" + ended_because(view);
   switch (*view.outcome) {
     case Outcome::kSucceeded:
       return "has succeeded";
-    case Outcome::kFailed:
-      if (view.signal) return "was ended by " + signal_name(*view.signal);
-      if (view.exit_status) return "has failed with exit status " + std::to_string(*view.exit_status);
-      return "has failed";
-    case Outcome::kTimedOut:
-      return "was stopped at its time limit";
     case Outcome::kCancelled:
       return "was cancelled";
+    case Outcome::kFailed:
+      return "has failed" + ended_because(view);
+    case Outcome::kTimedOut:
+      return "has timed out" + ended_because(view);
     case Outcome::kNotStarted:
-      return "could not be started";
+      return "could not be started" + ended_because(view);
     case Outcome::kLost:
-      return "was lost";
+      return "was lost" + ended_because(view);
     case Outcome::kDeviceLost:
-      return "lost an NPU that it held";
+      return "has lost its NPUs" + ended_because(view);
     case Outcome::kRefused:
-      return "was refused: it could not start at once";
+      return "was refused" + ended_because(view);
   }
   return "has ended";
 }
@@ -112,7 +119,16 @@ std::string signal_name(std::int64_t signal) {
 std::string npu_list(std::span<const std::uint32_t> npus) {
   if (npus.empty()) return "-";
   std::string text;
-  for (const std::uint32_t npu : npus) text += (text.empty() ? "" : ",") + std::to_string(npu);
+  for (std::size_t first = 0; first < npus.size();) {
+    std::size_t last = first;
+    while (last + 1 < npus.size() && npus[last + 1] == npus[last] + 1) ++last;
+    // Two neighbours read better one by one.
+    if (last == first + 1) last = first;
+    if (first > 0) text += ',';
+    text += std::to_string(npus[first]);
+    if (last > first) text += "-" + std::to_string(npus[last]);
+    first = last + 1;
+  }
   return text;
 }
 
@@ -142,11 +158,7 @@ Tone state_tone(const wire::JobView& view) {
 
 std::string render_state(const wire::JobView& view) {
   std::string text = "job " + job_title(view) + " ";
-  if (view.state == JobState::kEnded) {
-    text += outcome_sentence(view);
-    const std::string& why = view.message.empty() && view.reason ? view.reason->message : view.message;
-    return why.empty() ? text : text + ": " + printable(why);
-  }
+  if (view.state == JobState::kEnded) return text + ended_sentence(view);
   text += "is " + std::string(to_string(view.state));
   const bool queued = view.state == JobState::kReady || view.state == JobState::kWaiting;
   if (queued) {

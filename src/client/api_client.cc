@@ -14,16 +14,10 @@ using std::chrono::milliseconds;
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kIdempotencyKey = "Idempotency-Key";
 
-// Names may hold a slash (tenant/name), which is a part of the path and not of a segment.
+// tenant/name is one segment: its slash is escaped.
 std::string job_path(std::string_view job, std::string_view action) {
-  std::string path = "/v1/jobs";
-  while (true) {
-    const std::size_t slash = job.find('/');
-    path += '/' + net::encode_segment(job.substr(0, slash));
-    if (slash == std::string_view::npos) break;
-    job.remove_prefix(slash + 1);
-  }
-  if (!action.empty()) path += '/' + std::string(action);
+  std::string path = "/v1/jobs/" + net::encode_segment(job);
+  if (!action.empty()) path.append("/").append(action);
   return path;
 }
 

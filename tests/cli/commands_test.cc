@@ -65,7 +65,7 @@ TEST_F(Commands, SubmitWaitEndsAsTheJobDid) {
   const Ended done = tangram({"submit", "--wait", "--idempotency-key", "k", "--", "./train"});
   EXPECT_EQ(done.code, 42);
   EXPECT_EQ(done.out, "j-17\n");
-  EXPECT_NE(done.err.find("has failed with exit status 42"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("has failed: exited with status 42"), std::string::npos) << done.err;
   EXPECT_EQ(waits, 3);
   EXPECT_EQ(requests()[0].headers.get("Idempotency-Key"), "k");
   waits = 2;
@@ -116,7 +116,7 @@ TEST_F(Commands, WaitAsksByIdAndEndsWithTheFirstBadStatus) {
   const Ended done = tangram({"wait", "good", "bad"});
   EXPECT_EQ(done.code, 3);
   EXPECT_EQ(done.out,
-            "job train-001 (j-1) has succeeded\njob train-001 (j-2) has failed with exit status 3\n");
+            "job train-001 (j-1) has succeeded\njob train-001 (j-2) has failed: exited with status 3\n");
   EXPECT_EQ(requests().back().path, "/v1/jobs/j-2/wait");
   EXPECT_EQ(tangram({"wait", "good"}).code, 0);
 }

@@ -274,15 +274,27 @@ TEST(RenderState, OneSentence) {
             "job train-017 (j-17) is waiting at position 1: tenant team-a may hold 4 NPUs, holds 3 and this "
             "job needs "
             "2");
-  EXPECT_EQ(render_state(failed_job()), "job j-9 was ended by SIGSEGV");
+  EXPECT_EQ(render_state(failed_job()), "job j-9 has failed: ended by SIGSEGV");
   wire::JobView view = failed_job();
   view.signal.reset();
   view.exit_status = 3;
-  view.message = "the host memory limit was reached";
-  EXPECT_EQ(render_state(view), "job j-9 has failed with exit status 3: the host memory limit was reached");
-  view.outcome = Outcome::kLost;
+  view.message = "killed by its host memory limit of 1GiB";
+  EXPECT_EQ(render_state(view), "job j-9 has failed: killed by its host memory limit of 1GiB");
   view.message.clear();
+  EXPECT_EQ(render_state(view), "job j-9 has failed: exited with status 3");
+  view.exit_status.reset();
+  view.outcome = Outcome::kLost;
   EXPECT_EQ(render_state(view), "job j-9 was lost");
+}
+
+// Without it a job on all NPUs would widen the table, or a gap in the list be hidden.
+TEST(NpuList, ShortensRunsOfThreeAndMore) {
+  const auto list = [](std::vector<std::uint32_t> npus) { return npu_list(npus); };
+  EXPECT_EQ(list({}), "-");
+  EXPECT_EQ(list({3}), "3");
+  EXPECT_EQ(list({0, 1}), "0,1");
+  EXPECT_EQ(list({0, 1, 2, 3, 4, 5, 6, 7}), "0-7");
+  EXPECT_EQ(list({0, 2, 3, 4, 7}), "0,2-4,7");
 }
 
 // Without it an error could lose its cause or its remedy, or carry an escape sequence to the terminal.

@@ -55,8 +55,8 @@ class CommandLine(unittest.TestCase):
     def test_exit_status_of_a_job(self):
         """Without it a script could not tell a job that failed."""
         self.expect(0, "submit", "--tenant", "team-a", "--wait", "--", "true")
-        self.expect(42, "submit", "--tenant", "team-a", "--wait", "--", "sh", "-c", "exit 42", says=["exit status 42"])
-        self.expect(137, "submit", "--tenant", "team-a", "--wait", "--", "sh", "-c", "kill -9 $$", says=["SIGKILL"])
+        self.expect(42, "submit", "--tenant", "team-a", "--wait", "--", "sh", "-c", "exit 42", says=["has failed", "42"])
+        self.expect(137, "submit", "--tenant", "team-a", "--wait", "--", "sh", "-c", "kill -9 $$", says=["signal 9"])
         self.expect(1, "submit", "--tenant", "team-a", "--wait", "--time-limit", "200ms", "--", "sleep", "60",
                     says=["time limit"])
         self.expect(1, "submit", "--tenant", "team-a", "--wait", "--", "/nonexistent/program", says=["/nonexistent/program"])
@@ -90,7 +90,7 @@ class CommandLine(unittest.TestCase):
         self.machine.wait_for(waiter, "waiting")
         queue = self.machine.ok("queue")
         self.assertRegex(queue, rf"1\s+{waiter}\s+waiter\s+team-a\s+normal\s+2\s+waiting")
-        self.assertRegex(queue, rf"{holder}\s+holder\s+team-a\s+normal\s+4\s+running\s+0,1,2,3")
+        self.assertRegex(queue, rf"{holder}\s+holder\s+team-a\s+normal\s+4\s+running\s+0-3")
         why = self.machine.ok("why", "waiter")
         self.assertRegex(why.splitlines()[0], r"waiter.*team-a.*4")
         self.assertIn("would start if:", why)
