@@ -211,6 +211,12 @@ class Machine:
         return subprocess.run([program("ascendsim-ctl"), "--root", str(self.simulated), *map(str, arguments)],
                               check=True, capture_output=True, text=True, timeout=COMMAND_SECONDS_MAX).stdout
 
+    def connections(self):
+        """How many clients the daemon has accepted and not let go."""
+        path = f" {self.socket}"
+        lines = pathlib.Path("/proc/net/unix").read_text().splitlines()
+        return sum(line.endswith(path) and line.split()[5] == "03" for line in lines)  # 03: connected
+
     def log(self, name="tangramd.log"):
         path = self.root / name
         return path.read_text(errors="replace") if path.exists() else ""
