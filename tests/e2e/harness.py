@@ -213,9 +213,9 @@ class Machine:
 
     def connections(self):
         """How many clients the daemon has accepted and not let go."""
-        path = f" {self.socket}"
-        lines = pathlib.Path("/proc/net/unix").read_text().splitlines()
-        return sum(line.endswith(path) and line.split()[5] == "03" for line in lines)  # 03: connected
+        fields = [line.split() for line in pathlib.Path("/proc/net/unix").read_text().splitlines()]
+        # The kernel remembers the name under which the socket was made, before it was moved into place.
+        return sum(len(words) > 7 and words[5] == "03" and words[7].startswith(str(self.socket)) for words in fields)
 
     def log(self, name="tangramd.log"):
         path = self.root / name
