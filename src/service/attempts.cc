@@ -341,7 +341,9 @@ void Attempts::report_end(const AttemptExit& exit) {
 void Attempts::forget(JobId job, std::int32_t attempts) {
   pool_.post([this, job, attempts] {
     for (std::int32_t attempt = 1; attempt <= attempts; ++attempt) {
-      if (const auto removed = executor_.remove(key_of(job, attempt)); !removed) {
+      const auto removed = executor_.remove(key_of(job, attempt));
+      // An attempt that was never prepared left nothing behind.
+      if (!removed && removed.error().code != Code::kNotFound) {
         log::warn(text_of(key_of(job, attempt)) + " is not removed: " + removed.error().to_string());
       }
     }
