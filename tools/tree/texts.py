@@ -15,8 +15,9 @@ WORDS = [(re.compile(pattern), why) for pattern, why in [
     (r"-----BEGIN [A-Z ]*PRIV" + r"ATE KEY", "a secret"),
 ]]
 TEXT = (".h", ".cc", ".c", ".py", ".sh", ".md", ".txt", ".cmake", ".yaml", ".yml", ".json", ".in", ".bats")
-# Errors that end in the log of the daemon or on the terminal of whoever starts it; they bring a sentence of their own.
-LOG_ONLY = ("config.", "device.", "journal.", "net.", "runner.", "snapshot.", "store.", "record.")
+# Errors that no answer of the API carries: they end in the log, or on the terminal of whoever starts a program, with a
+# sentence of their own.
+LOG_ONLY = ("cli.", "client.", "config.", "device.", "journal.", "net.", "runner.", "snapshot.", "store.", "record.")
 TOKEN = r"[a-z][a-z_0-9]*(?:\.[a-z][a-z_0-9]*)+"
 
 
