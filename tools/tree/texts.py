@@ -9,7 +9,6 @@ from tree.source import Finding, line_of
 WORDS = [(re.compile(pattern), why) for pattern, why in [
     (r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "unfinished work is not left in the code"),
     (r"(?<![\w.])/(?:ho" + r"me|Us" + r"ers)/[a-z]\w*", "a path of one machine"),
-    (r"(?<![\w./])/wo" + r"rk/\w+", "a path of one machine"),
     (r"(?i)\bissue\s+#?\d+\b", "a ticket's number means nothing to a later reader"),
     (r"(?i)\b(?:as an? (?:ai|language model)|chat" + r"gpt|copi" + r"lot)\b", "the project speaks of itself alone"),
     (r"-----BEGIN [A-Z ]*PRIV" + r"ATE KEY", "a secret"),
