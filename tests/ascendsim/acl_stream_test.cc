@@ -67,6 +67,27 @@ std::uint64_t microseconds(aclrtEvent event) {
   return at;
 }
 
+// Holds streams back until everything is submitted, so that how fast the host submits has no part in device time.
+class Gate {
+ public:
+  Gate() : stream_(make_stream()) {
+    EXPECT_EQ(aclrtLaunchHostFunc(stream_, wait, this), ACL_SUCCESS);
+    opened_ = mark(stream_);
+  }
+  void hold(aclrtStream stream) const { EXPECT_EQ(aclrtStreamWaitEvent(stream, opened_), ACL_SUCCESS); }
+  void open() { open_ = true; }
+  aclrtEvent opened() const { return opened_; }
+
+ private:
+  static void wait(void* gate) {
+    while (!static_cast<Gate*>(gate)->open_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  aclrtStream stream_;
+  aclrtEvent opened_ = nullptr;
+  std::atomic<bool> open_{false};
+};
+
 // Without this, tasks of one stream could overtake each other.
 TEST(AclStream, OrderInsideAStreamIsExact) {
   const SimulatedMachine machine(slow_machine_yaml());
@@ -103,7 +124,9 @@ TEST(AclStream, ACopyOverlapsAProductOnAnotherStream) {
     ASSERT_EQ(aclrtMallocHost(&pinned, kBytes), ACL_SUCCESS);
     ASSERT_EQ(aclrtMalloc(&device, kBytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
     const auto run = [&](aclrtStream compute, aclrtStream copy) {
-      aclrtEvent begin = mark(compute);
+      Gate gate;
+      gate.hold(compute);
+      if (copy != compute) gate.hold(copy);
       for (int i = 0; i < 20; ++i) product.launch(compute);
       for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(aclrtMemcpyAsync(device, kBytes, pinned, kBytes, ACL_MEMCPY_HOST_TO_DEVICE, copy),
@@ -111,8 +134,9 @@ TEST(AclStream, ACopyOverlapsAProductOnAnotherStream) {
       }
       aclrtEvent computed = mark(compute);
       aclrtEvent copied = mark(copy);
+      gate.open();
       EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
-      return std::max(elapsed_ms(begin, computed), elapsed_ms(begin, copied));
+      return std::max(elapsed_ms(gate.opened(), computed), elapsed_ms(gate.opened(), copied));
     };
     aclrtStream first = make_stream();
     aclrtStream second = make_stream();
@@ -133,12 +157,15 @@ TEST(AclStream, PriorityDecidesWhoIsNext) {
     aclrtStream low = make_stream(7);
     aclrtStream high = make_stream(0);
     aclrtStream busy = make_stream(7);
+    Gate gate;
+    for (aclrtStream stream : {low, high, busy}) gate.hold(stream);
     for (int i = 0; i < 5; ++i) large.launch(busy);
     aclrtEvent blocked = mark(busy);
     for (int i = 0; i < 5; ++i) small.launch(low);
     aclrtEvent low_done = mark(low);
     small.launch(high);
     aclrtEvent high_done = mark(high);
+    gate.open();
     ASSERT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
     EXPECT_LT(microseconds(high_done), microseconds(blocked));
     EXPECT_LT(microseconds(high_done), microseconds(low_done));
