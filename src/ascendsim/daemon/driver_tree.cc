@@ -60,7 +60,7 @@ void install_file(const std::string& from, const std::string& to) {
   }
   const std::string temporary = to + ".new";
   fs::copy_file(from, temporary, fs::copy_options::overwrite_existing, error);
-  if (!error) fs::permissions(temporary, fs::perms(0755), error);
+  if (!error && chmod(temporary.c_str(), 0755) != 0) error = std::error_code(errno, std::generic_category());
   if (!error) fs::rename(temporary, to, error);
   if (error) log_warning("cannot install " + to + ": " + error.message());
 }
@@ -82,7 +82,7 @@ NodeSet install_nodes(const std::string& root, const Machine& machine) {
   NodeSet nodes;
   nodes.folder = root + "/dev";
   const std::string record = root + "/driver/run/device-major";
-  std::ifstream devices("/proc/devices");
+  const std::ifstream devices("/proc/devices");
   std::ostringstream text;
   text << devices.rdbuf();
   const std::uint32_t major = free_major(text.str(), remembered_major(record));
