@@ -25,8 +25,14 @@ Result<Spawned> spawn_and_wait(const ProcessExecutorConfig& config, const Machin
   supervise.mounts = config.mounts;
   supervise.hidden_paths = config.hidden_paths;
   supervise.hidden_paths.push_back(config.root);
+  // Taken here and inherited, so that a successor of this daemon never finds it free while a supervisor
+  // starts.
+  TG_TRY(const std::optional<UniqueFd> lock, try_lock(dir.lock()));
+  if (!lock) {
+    return fail(Code::kAlreadyExists, "runner.lock.held", dir.lock() + " is held by another supervisor");
+  }
   TG_CRASH_POINT("runner.before_spawn");
-  TG_TRY(Spawned spawned, spawn_supervisor(config.supervisor, "", encode(supervise)));
+  TG_TRY(Spawned spawned, spawn_supervisor(config.supervisor, "", encode(supervise), *lock));
   TG_CRASH_POINT("runner.after_spawn");
   Result<std::string> ready = wait_for_packet(spawned.connection, config.ready_timeout_ms);
   if (ready && *ready == kStateWaiting) return spawned;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -87,10 +88,9 @@ class Supervisor {
 };
 
 Result<void> Supervisor::get_ready() {
-  TG_TRY(std::optional<UniqueFd> lock, try_lock(dir_.lock()));
-  if (!lock)
-    return fail(Code::kAlreadyExists, "runner.lock.held", dir_.lock() + " is held by another supervisor");
-  lock_ = std::move(*lock);
+  // The same open file as the daemon's, so this fails only when the lock is not what it should be.
+  lock_ = UniqueFd(kLockFd);
+  if (flock(kLockFd, LOCK_EX | LOCK_NB) != 0) return fail(system_error("cannot lock " + dir_.lock(), errno));
   connections_.emplace_back(kControlFd);
   TG_TRY(listener_, listen_at(dir_.control()));
   for (const std::string& path : {dir_.work(), dir_.tmp()}) {
@@ -329,8 +329,8 @@ void become_supervisor() {
   (void)write_control("/proc/self/oom_score_adj", "-900");
   for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2})
     signal(number, SIG_IGN);
-  syscall(SYS_close_range, static_cast<unsigned>(kControlFd) + 1, ~0U, 0U);
-  for (const int fd : {kSpecFd, kControlFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  syscall(SYS_close_range, static_cast<unsigned>(kLockFd) + 1, ~0U, 0U);
+  for (const int fd : {kSpecFd, kControlFd, kLockFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
 Result<SuperviseSpec> read_spec() {
