@@ -284,6 +284,8 @@ void ProcessExecutor::run() {
       timeout = wait_ms();
     }
     const int count = epoll_wait(epoll_.get(), events.data(), events.size(), timeout);
+    std::uint64_t woken = 0;
+    (void)!read(wake_.get(), &woken, sizeof woken);
     Calls calls;
     {
       const std::lock_guard lock(mutex_);
@@ -306,11 +308,6 @@ int ProcessExecutor::wait_ms() const {
 }
 
 void ProcessExecutor::on_event(std::uint64_t token, Calls& calls) {
-  if (token == kWakeToken) {
-    std::uint64_t count = 0;
-    (void)!read(wake_.get(), &count, sizeof count);
-    return;
-  }
   const auto known = by_number_.find(token / 2);
   if (known == by_number_.end()) return;
   const AttemptKey key = known->second;

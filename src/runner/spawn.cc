@@ -117,6 +117,7 @@ Result<Spawned> spawn_supervisor(const std::string& program, const std::string& 
   arguments.push_back(nullptr);
   std::vector<std::string> environment = supervisor_environment();
   std::vector<char*> environment_pointers;
+  environment_pointers.reserve(environment.size() + 1);
   for (std::string& entry : environment) environment_pointers.push_back(entry.data());
   environment_pointers.push_back(nullptr);
   const int error = posix_spawn(&spawned.pid, program.c_str(), settings.actions(), settings.attributes(),

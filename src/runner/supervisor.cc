@@ -35,6 +35,8 @@ constexpr std::size_t kSpecBytesMax = 64 << 20;
 constexpr std::size_t kConnectionsMax = 8;
 constexpr std::int64_t kKillRepeatMs = 50;
 constexpr std::int64_t kKillRepeatMsMax = 1000;
+constexpr useconds_t kRecordRetryUs = 200'000;
+constexpr int kRecordTriesMax = 300;
 constexpr int kLogReadsPerRound = 16;
 constexpr std::size_t kLogReadBytes = 1 << 16;
 
@@ -286,10 +288,8 @@ void Supervisor::finish() {
   TG_CRASH_POINT("supervise.before_exit_record");
   Result<void> written = write_exit_record(dir_, record);
   // A full disk must not turn a known end into an unknown one.
-  constexpr useconds_t kRetryUs = 200'000;
-  constexpr int kRetriesMax = 300;
-  for (int tries = 0; !written && tries < kRetriesMax; ++tries) {
-    usleep(kRetryUs);
+  for (int tries = 0; !written && tries < kRecordTriesMax; ++tries) {
+    usleep(kRecordRetryUs);
     written = write_exit_record(dir_, record);
   }
   TG_CRASH_POINT("supervise.after_exit_record");
