@@ -71,6 +71,7 @@ struct AttemptExit {
   std::optional<int> signal;       // when a signal ended it
   std::string message;             // one sentence for the user: "cannot execute /x/y: permission denied"
   bool out_of_memory = false;      // the host memory limit killed it
+  bool released = true;            // kNotStarted only; false: it never got its `go`, nothing was executed
 };
 
 // Events come on a thread of the executor; the sink must not block and may be called from several threads.
@@ -106,6 +107,9 @@ class Executor {
 
   // Where the attempt's output is: <dir>/log with marks where something was cut.
   virtual std::string log_path(const AttemptKey& key) const = 0;
+
+  // Whether each job has a /dev of its own, in which the driver counts its NPUs from 0. After start().
+  virtual bool gives_private_devices() const = 0;
 
   // Walls between tenants that are missing on this machine, one sentence each ("no root: jobs run as …").
   virtual std::vector<std::string> missing_walls() const = 0;

@@ -24,8 +24,8 @@ class Job:
         self.tenant = spec["tenant"]
         self.priority = CLASSES[spec["priority"]]
         self.npus = request["npus"]
-        self.memory = request["memory_per_npu"]
-        self.bandwidth = spec["bandwidth_bps"]
+        self.memory = request["memoryPerNpu"]
+        self.bandwidth = spec["bandwidthBps"]
         self.queued_at = at
         self.held = []
         self.charge = None
@@ -49,12 +49,12 @@ class Checker:
     # -- the state, record by record
 
     def settings_changed(self, body, _at):
-        self.keep_after_ms = body["keep_after_ms"]
+        self.keep_after_ms = body["keepAfterMs"]
 
     def node_reported(self, body, _at):
         seen = set()
         for report in body["npus"]:
-            key = (body["node"], report["physical_id"])
+            key = (body["node"], report["npu"])
             if key not in self.npus:
                 self.order.append(key)
             self.npus[key] = report
@@ -65,13 +65,13 @@ class Checker:
         self.free_cache = None
 
     def tenant_put(self, body, _at):
-        spec, identity = body["spec"], body["id"]
+        spec, identity = body["spec"], body["tenant"]
         self.tenants[identity] = spec
         self.by_name[spec["name"]] = identity
         self.used.setdefault(identity, {})
 
     def tenant_deleted(self, body, _at):
-        spec = self.tenants.pop(body["id"])
+        spec = self.tenants.pop(body["tenant"])
         del self.by_name[spec["name"]]
 
     def job_submitted(self, body, at):
@@ -110,10 +110,10 @@ class Checker:
         reports = [self.npus[key] for key in keys]
         job.charge = {
             "npus": len(keys),
-            "memory_total": sum(r["memory"] for r in reports),
-            "ai_cores": sum(r["ai_cores"] for r in reports),
-            "running_jobs": 1,
-            "bandwidth_bps": job.bandwidth,
+            "memoryTotal": sum(r["memory"] for r in reports),
+            "aiCores": sum(r["aiCores"] for r in reports),
+            "runningJobs": 1,
+            "bandwidthBps": job.bandwidth,
         }
         job.held = keys
         for key in keys:
@@ -171,7 +171,7 @@ class Checker:
 
     def kind_of(self, key):
         report = self.npus[key]
-        return (key[0], report["chip"], report["memory"], report["ai_cores"])
+        return (key[0], report["chip"], report["memory"], report["aiCores"])
 
     def kinds(self):
         return self.free_table().keys()
@@ -196,10 +196,10 @@ class Checker:
     def amounts(self, job, kind):
         return {
             "npus": job.npus,
-            "memory_total": job.npus * kind[2],
-            "ai_cores": job.npus * kind[3],
-            "running_jobs": 1,
-            "bandwidth_bps": job.bandwidth,
+            "memoryTotal": job.npus * kind[2],
+            "aiCores": job.npus * kind[3],
+            "runningJobs": 1,
+            "bandwidthBps": job.bandwidth,
         }
 
     def exceeds(self, identity, amounts):
@@ -243,6 +243,7 @@ def check(journal_path):
         expected = sequence + 1
         handler = getattr(checker, kind, None)
         if handler is not None:
-            handler(json.loads(body), at)
+            body = json.loads(body)
+            handler(body.get("input", body), at)  # what the core was told; the service's own part does not matter
     database.close()
     return checker

@@ -1,0 +1,85 @@
+#include <chrono>
+#include <ostream>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/render.h"
+#include "wire/errors.h"
+
+namespace tangram::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks(250);
+
+bool has_ended(const wire::JobView& view) {
+  return view.state == JobState::kEnded;
+}
+
+// Copies one attempt's log to `out`. A connection that breaks is taken up again where it broke.
+Result<void> copy_attempt(Session& session, const std::string& job, client::LogRequest request) {
+  std::ostream& out = session.streams().out;
+  Patience patience(session);
+  while (true) {
+    const std::int64_t asked = request.offset;
+    const Result<std::int64_t> first = session.api().logs(job, request, [&](std::string_view chunk) {
+      out.write(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+      if (request.follow) out.flush();
+      request.offset += static_cast<std::int64_t>(chunk.size());
+      return out.good();
+    });
+    out.flush();
+    if (!out) return fail(Code::kUnavailable, "cli.output.failed", "cannot write the log to standard output");
+    if (first) {
+      if (*first > asked)
+        session.say("the first " + std::to_string(*first - asked) + " bytes are no longer kept");
+      return {};
+    }
+    if (!request.follow || !patience.again_after(first.error())) return fail(first.error());
+  }
+}
+
+// The view of the first moment at which the job has begun an attempt after `attempt`, or has ended.
+Result<wire::JobView> wait_for_attempt(Session& session, const std::string& job, std::int32_t attempt) {
+  bool said = false;
+  while (true) {
+    TG_TRY(wire::JobView view, patiently<wire::JobView>(session, [&] { return session.api().job(job); }));
+    const bool begun =
+        view.attempt > attempt && view.state != JobState::kReady && view.state != JobState::kWaiting;
+    if (begun || has_ended(view)) return view;
+    if (!said) session.say(render_state(view));
+    said = true;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+Result<void> follow(Session& session, const std::string& job, std::optional<std::int32_t> only) {
+  TG_TRY(wire::JobView view, session.api().job(job));
+  const std::string id = view.id;
+  if (only) return copy_attempt(session, id, {only, 0, true});
+  std::int32_t shown = 0;
+  while (true) {
+    TG_TRY(view, wait_for_attempt(session, id, shown));
+    // A job that is lost or cancelled in the queue has no further log.
+    if (view.attempt <= shown) break;
+    shown = view.attempt;
+    TG_TRY_VOID(copy_attempt(session, id, {shown, 0, true}));
+  }
+  session.say(render_state(view));
+  return {};
+}
+
+}  // namespace
+
+int run_logs(Session& session, const LogsOptions& options) {
+  std::optional<std::int32_t> attempt;
+  if (!options.attempt.empty()) {
+    const Result<std::int64_t> number = parse_count(options.attempt, "--attempt", 1);
+    if (!number) return session.report(number.error());
+    attempt = static_cast<std::int32_t>(std::min<std::int64_t>(*number, INT32_MAX));
+  }
+  const Result<void> done = options.follow ? follow(session, options.job, attempt)
+                                           : copy_attempt(session, options.job, {attempt, 0, false});
+  return done ? wire::kExitOk : session.report(done.error());
+}
+
+}  // namespace tangram::cli

@@ -1,0 +1,191 @@
+#include "client/api_client.h"
+
+#include <charconv>
+#include <utility>
+
+#include "net/client.h"
+#include "wire/errors.h"
+
+namespace tangram::client {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kIdempotencyKey = "Idempotency-Key";
+
+// tenant/name is one segment: its slash is escaped.
+std::string job_path(std::string_view job, std::string_view action) {
+  std::string path = "/v1/jobs/" + net::encode_segment(job);
+  if (!action.empty()) path.append("/").append(action);
+  return path;
+}
+
+Result<void> require_name(std::string_view name, std::string_view what) {
+  if (!name.empty()) return {};
+  return fail(Code::kInvalidArgument, "client.name.empty",
+              "the name of the " + std::string(what) + " is empty");
+}
+
+std::int64_t number_or_zero(std::optional<std::string_view> text) {
+  std::int64_t number = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
+  return number;
+}
+
+}  // namespace
+
+struct ApiClient::Impl {
+  Impl(net::ClientOptions http_options, milliseconds call_timeout)
+      : http(std::move(http_options)), timeout(call_timeout) {}
+
+  net::HttpClient http;
+  milliseconds timeout;
+
+  // The body of an answer, or the Error that it carries.
+  Result<std::string> call(const net::ClientRequest& request, milliseconds extra = milliseconds(0)) {
+    TG_TRY(net::Response response, http.request(request, timeout + extra));
+    if (response.status >= 200 && response.status <= 299) return std::move(response.body);
+    return fail(wire::read_problem(response.status, response.body));
+  }
+
+  Result<std::string> get(std::string path, net::Query query = {}, milliseconds extra = milliseconds(0)) {
+    net::ClientRequest request;
+    request.path = std::move(path);
+    request.query = std::move(query);
+    return call(request, extra);
+  }
+
+  Result<std::string> post(std::string path, std::string body, std::string_view content_type,
+                           std::string_view idempotency_key = {}) {
+    net::ClientRequest request;
+    request.method = net::Method::kPost;
+    request.path = std::move(path);
+    if (!content_type.empty()) request.headers.add("Content-Type", std::string(content_type));
+    if (!idempotency_key.empty())
+      request.headers.add(std::string(kIdempotencyKey), std::string(idempotency_key));
+    request.body = std::move(body);
+    return call(request);
+  }
+};
+
+ApiClient::ApiClient(const ApiClientOptions& options) {
+  net::ClientOptions http;
+  http.socket_path = options.socket_path;
+  http.unreachable_hint = "start tangramd, or name its socket with --socket PATH or TANGRAM_SOCKET";
+  http.body_bytes_max = wire::kAnswerBytesMax;
+  impl_ = std::make_unique<Impl>(std::move(http), options.timeout);
+}
+
+ApiClient::~ApiClient() = default;
+
+Result<wire::VersionView> ApiClient::version() {
+  return impl_->get("/v1/version").and_then(wire::read_version_view);
+}
+
+Result<wire::StatusView> ApiClient::status() {
+  return impl_->get("/v1/status").and_then(wire::read_status_view);
+}
+
+Result<wire::ApplyAnswer> ApiClient::apply(std::string_view documents, wire::Format format) {
+  const std::string_view type = format == wire::Format::kYaml ? "application/yaml" : kJson;
+  return impl_->post("/v1/apply", std::string(documents), type).and_then(wire::read_apply_answer);
+}
+
+Result<wire::QuotaList> ApiClient::tenants() {
+  return impl_->get("/v1/tenants").and_then(wire::read_quota_list);
+}
+
+Result<wire::QuotaView> ApiClient::tenant(std::string_view name) {
+  TG_TRY_VOID(require_name(name, "tenant"));
+  return impl_->get("/v1/tenants/" + net::encode_segment(name)).and_then(wire::read_quota_view);
+}
+
+Result<void> ApiClient::delete_tenant(std::string_view name) {
+  TG_TRY_VOID(require_name(name, "tenant"));
+  net::ClientRequest request;
+  request.method = net::Method::kDelete;
+  request.path = "/v1/tenants/" + net::encode_segment(name);
+  TG_TRY_VOID(impl_->call(request));
+  return {};
+}
+
+Result<wire::JobView> ApiClient::submit(const wire::JobSubmission& submission,
+                                        std::string_view idempotency_key) {
+  return impl_->post("/v1/jobs", wire::write(submission), kJson, idempotency_key)
+      .and_then(wire::read_job_view);
+}
+
+Result<wire::SubmitAnswer> ApiClient::submit_all(std::span<const wire::JobSubmission> submissions,
+                                                 std::string_view idempotency_key) {
+  return impl_->post("/v1/jobs", wire::write_batch(submissions), kJson, idempotency_key)
+      .and_then(wire::read_submit_answer);
+}
+
+Result<wire::JobList> ApiClient::jobs(const JobFilter& filter) {
+  net::Query query;
+  if (!filter.tenant.empty()) query.add("tenant", filter.tenant);
+  for (const auto& [key, value] : filter.labels)
+    query.add("label", std::string(key).append("=").append(value));
+  if (filter.state) query.add("state", std::string(to_string(*filter.state)));
+  if (filter.all) query.add("all", "true");
+  if (filter.limit > 0) query.add("limit", std::to_string(filter.limit));
+  if (!filter.after.empty()) query.add("after", filter.after);
+  return impl_->get("/v1/jobs", std::move(query)).and_then(wire::read_job_list);
+}
+
+Result<wire::JobList> ApiClient::all_jobs(const JobFilter& filter) {
+  JobFilter page_filter = filter;
+  wire::JobList all;
+  while (true) {
+    TG_TRY(wire::JobList page, jobs(page_filter));
+    for (wire::JobView& view : page.items) all.items.push_back(std::move(view));
+    if (page.next.empty()) return all;
+    // A cursor that does not move would ask for the same page for ever.
+    if (page.next == page_filter.after) {
+      return fail(Code::kInternal, "client.answer.invalid", "the service's list of jobs does not end");
+    }
+    page_filter.after = page.next;
+  }
+}
+
+Result<wire::JobView> ApiClient::job(std::string_view job) {
+  TG_TRY_VOID(require_name(job, "job"));
+  return impl_->get(job_path(job, "")).and_then(wire::read_job_view);
+}
+
+Result<wire::WhyView> ApiClient::why(std::string_view job) {
+  TG_TRY_VOID(require_name(job, "job"));
+  return impl_->get(job_path(job, "why")).and_then(wire::read_why_view);
+}
+
+Result<wire::JobView> ApiClient::cancel(std::string_view job) {
+  TG_TRY_VOID(require_name(job, "job"));
+  return impl_->post(job_path(job, "cancel"), {}, {}).and_then(wire::read_job_view);
+}
+
+Result<wire::JobView> ApiClient::wait(std::string_view job, milliseconds timeout) {
+  TG_TRY_VOID(require_name(job, "job"));
+  net::Query query;
+  query.add("timeout", format_duration_ms(timeout.count()));
+  return impl_->get(job_path(job, "wait"), std::move(query), timeout).and_then(wire::read_job_view);
+}
+
+Result<std::int64_t> ApiClient::logs(std::string_view job, const LogRequest& request,
+                                     const std::function<bool(std::string_view)>& on_chunk) {
+  TG_TRY_VOID(require_name(job, "job"));
+  net::ClientRequest http_request;
+  http_request.path = job_path(job, "logs");
+  if (request.attempt) http_request.query.add("attempt", std::to_string(*request.attempt));
+  if (request.offset > 0) http_request.query.add("offset", std::to_string(request.offset));
+  if (request.follow) http_request.query.add("follow", "true");
+  // A program may be silent for as long as it likes.
+  const milliseconds silence = request.follow ? milliseconds(0) : impl_->timeout;
+  TG_TRY(const net::Response response, impl_->http.stream(http_request, impl_->timeout, silence, on_chunk));
+  if (response.status < 200 || response.status > 299) {
+    return fail(wire::read_problem(response.status, response.body));
+  }
+  return number_or_zero(response.headers.get("Tangram-Log-Offset"));
+}
+
+}  // namespace tangram::client

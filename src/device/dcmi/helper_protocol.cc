@@ -1,0 +1,244 @@
+#include "device/dcmi/helper_protocol.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <concepts>
+
+namespace tangram::device {
+namespace {
+
+class Encoder {
+ public:
+  template <std::integral T>
+  void item(const T& value) {
+    auto bits = static_cast<std::uint64_t>(value);
+    for (std::size_t i = 0; i < sizeof(T); ++i, bits >>= 8U)
+      bytes_.push_back(static_cast<char>(bits & 0xFFU));
+  }
+  template <class T>
+    requires std::is_enum_v<T>
+  void item(const T& value) {
+    item(static_cast<std::underlying_type_t<T>>(value));
+  }
+  void item(const std::string& text) {
+    const std::size_t size = std::min(text.size(), kTextBytesMax);
+    item(static_cast<std::uint32_t>(size));
+    bytes_.append(text, 0, size);
+  }
+  void item(const ProcessUse& use) {
+    item(use.pid);
+    item(use.bytes);
+  }
+  template <class T>
+  void item(const std::vector<T>& list) {
+    const std::size_t size = std::min(list.size(), kListItemsMax);
+    item(static_cast<std::uint32_t>(size));
+    for (std::size_t i = 0; i < size; ++i) item(list[i]);
+  }
+  template <class T>
+  void item(const Field<T>& field) {
+    item(static_cast<std::uint8_t>(field.valid ? 1 : 0));
+    item(field.code);
+    item(field.value);
+  }
+
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+class Decoder {
+ public:
+  explicit Decoder(std::string_view bytes) : rest_(bytes) {}
+
+  template <std::integral T>
+  void item(T& value) {
+    if (rest_.size() < sizeof(T)) return spoil();
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(rest_[i])) << (8U * i);
+    }
+    value = static_cast<T>(bits);
+    rest_.remove_prefix(sizeof(T));
+  }
+  void item(Operation& operation) { enumerator(operation, Operation::kRead); }
+  void item(AnswerKind& kind) { enumerator(kind, AnswerKind::kFailed); }
+  void item(std::string& text) {
+    const std::size_t size = count(kTextBytesMax);
+    if (rest_.size() < size) return spoil();
+    text.assign(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+  }
+  void item(ProcessUse& use) {
+    item(use.pid);
+    item(use.bytes);
+  }
+  template <class T>
+  void item(std::vector<T>& list) {
+    const std::size_t size = count(kListItemsMax);
+    list.clear();
+    for (std::size_t i = 0; i < size && good_; ++i) {
+      T one{};
+      item(one);
+      list.push_back(std::move(one));
+    }
+  }
+  template <class T>
+  void item(Field<T>& field) {
+    std::uint8_t valid = 0;
+    item(valid);
+    field.valid = valid != 0;
+    item(field.code);
+    item(field.value);
+  }
+
+  bool complete() const { return good_ && rest_.empty(); }
+
+ private:
+  template <class T>
+  void enumerator(T& value, T last) {
+    std::uint8_t number = 0;
+    item(number);
+    if (number > static_cast<std::uint8_t>(last)) return spoil();
+    value = static_cast<T>(number);
+  }
+  std::size_t count(std::size_t max) {
+    std::uint32_t size = 0;
+    item(size);
+    if (size > max) {
+      spoil();
+      return 0;
+    }
+    return size;
+  }
+  void spoil() {
+    good_ = false;
+    rest_ = {};
+  }
+
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+// One list of members for both directions, so that they cannot drift apart.
+template <class Codec, class Request>
+void visit_request(Codec& codec, Request& request) {
+  codec.item(request.operation);
+  codec.item(request.address.card);
+  codec.item(request.address.device);
+  codec.item(request.texts);
+}
+
+template <class Codec, class Answer>
+void visit_answer(Codec& codec, Answer& answer) {
+  codec.item(answer.kind);
+  codec.item(answer.text);
+  codec.item(answer.code);
+  codec.item(answer.numbers);
+  codec.item(answer.driver_version);
+  auto& identity = answer.identity;
+  codec.item(identity.logic_id);
+  codec.item(identity.phy_id);
+  codec.item(identity.chip_type);
+  codec.item(identity.chip_name);
+  codec.item(identity.chip_version);
+  codec.item(identity.aicore_count);
+  codec.item(identity.board_id);
+  codec.item(identity.slot_id);
+  codec.item(identity.pcie_address);
+  codec.item(identity.uuid);
+  auto& telemetry = answer.telemetry;
+  codec.item(telemetry.health);
+  codec.item(telemetry.error_codes);
+  codec.item(telemetry.memory_total_bytes);
+  codec.item(telemetry.memory_used_bytes);
+  codec.item(telemetry.aicore_percent);
+  codec.item(telemetry.temperature_celsius);
+  codec.item(telemetry.power_tenth_watts);
+  codec.item(telemetry.processes);
+}
+
+tl::unexpected<Error> malformed(const char* what, std::size_t size) {
+  return fail(
+      Code::kDataLoss, "device.helper.malformed",
+      std::string("malformed ") + what + " of " + std::to_string(size) + " bytes on the helper's channel");
+}
+
+bool write_all(int fd, const char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t written = send(fd, data, size, MSG_NOSIGNAL);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    data += written;
+    size -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+bool read_all(int fd, char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t got = read(fd, data, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    data += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string encode(const HelperRequest& request) {
+  Encoder encoder;
+  visit_request(encoder, request);
+  return encoder.take();
+}
+
+std::string encode(const HelperAnswer& answer) {
+  Encoder encoder;
+  visit_answer(encoder, answer);
+  return encoder.take();
+}
+
+Result<HelperRequest> decode_request(std::string_view bytes) {
+  HelperRequest request;
+  Decoder decoder(bytes);
+  visit_request(decoder, request);
+  if (!decoder.complete()) return malformed("request", bytes.size());
+  return request;
+}
+
+Result<HelperAnswer> decode_answer(std::string_view bytes) {
+  HelperAnswer answer;
+  Decoder decoder(bytes);
+  visit_answer(decoder, answer);
+  if (!decoder.complete()) return malformed("answer", bytes.size());
+  return answer;
+}
+
+bool write_frame(int fd, std::string_view payload) {
+  if (payload.size() > kFrameBytesMax) return false;
+  std::string frame;
+  for (unsigned shift = 0; shift < 32; shift += 8)
+    frame.push_back(static_cast<char>((payload.size() >> shift) & 0xFFU));
+  frame.append(payload);
+  return write_all(fd, frame.data(), frame.size());
+}
+
+bool read_frame(int fd, std::string& payload) {
+  unsigned char prefix[4];
+  char raw[4];
+  if (!read_all(fd, raw, sizeof raw)) return false;
+  std::copy(std::begin(raw), std::end(raw), std::begin(prefix));
+  std::size_t size = 0;
+  for (unsigned i = 0; i < 4; ++i) size |= static_cast<std::size_t>(prefix[i]) << (8U * i);
+  if (size > kFrameBytesMax) return false;
+  payload.resize(size);
+  return read_all(fd, payload.data(), size);
+}
+
+}  // namespace tangram::device

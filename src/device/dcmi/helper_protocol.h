@@ -1,0 +1,61 @@
+// The language between the daemon and `tangram-dcmi-helper` on a stream socket: frames of a 4-byte
+// little-endian length and that many bytes. The daemon asks one thing at a time. The helper announces each
+// vendor call it is about to make (so that a hang can be named), then answers once. Both ends are of one
+// build: no versions, no negotiation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "device/dcmi/reading.h"
+
+namespace tangram::device {
+
+inline constexpr std::size_t kFrameBytesMax = 64U * 1024U;
+inline constexpr std::size_t kTextBytesMax = 4096;
+inline constexpr std::size_t kListItemsMax = 1024;
+inline constexpr int kHelperChannelFd = 3;
+
+enum class Operation : std::uint8_t {
+  kOpen,         // texts = paths to try, in order; loads the library and calls dcmi_init
+  kListCards,    // -> numbers = card ids
+  kListDevices,  // card -> numbers = device ids that are NPUs
+  kIdentify,     // card, device -> identity
+  kRead,         // card, device -> telemetry
+};
+
+struct HelperRequest {
+  Operation operation = Operation::kOpen;
+  NpuAddress address;
+  std::vector<std::string> texts;
+};
+
+enum class AnswerKind : std::uint8_t { kCalling, kDone, kFailed };
+
+struct HelperAnswer {
+  AnswerKind kind = AnswerKind::kFailed;
+  std::string
+      text;  // kCalling: the vendor call; kDone of kOpen: the library's path; kFailed: what went wrong
+  std::int32_t code = 0;  // kFailed: the vendor's code, 0 if it is none of the vendor's
+  std::vector<std::int32_t> numbers;
+  std::string driver_version;  // kDone of kOpen; empty if unknown
+  NpuIdentity identity;
+  NpuTelemetry telemetry;
+};
+
+// Encoding cannot fail: sizes past the bounds are cut. Decoding refuses truncated, oversized and trailing
+// bytes with kDataLoss.
+std::string encode(const HelperRequest& request);
+std::string encode(const HelperAnswer& answer);
+Result<HelperRequest> decode_request(std::string_view bytes);
+Result<HelperAnswer> decode_answer(std::string_view bytes);
+
+// Blocking, for the helper's end: false at end of file or on any error. EINTR is handled.
+bool write_frame(int fd, std::string_view payload);
+bool read_frame(int fd, std::string& payload);
+
+}  // namespace tangram::device

@@ -1,0 +1,20 @@
+// From what the vendor's library answered to what the service sees. Pure.
+#pragma once
+
+#include <string>
+
+#include "device/dcmi/reading.h"
+#include "ports/devices.h"
+
+namespace tangram::device {
+
+// The parts of an entry that do not change: ids, chip, AI cores. Needs a valid phy_id.
+DeviceNpu entry_of(NpuAddress at, const NpuIdentity& identity);
+
+// Adds the changing parts. A health that is not ok, or not known, comes with a note that says why.
+void fill_telemetry(const NpuTelemetry& telemetry, DeviceNpu& entry);
+
+// True if the whole answer says that the driver behind the library is gone, and not merely one reading.
+bool is_driver_lost(const NpuTelemetry& telemetry);
+
+}  // namespace tangram::device

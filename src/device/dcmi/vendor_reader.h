@@ -1,0 +1,46 @@
+// Asks the vendor's library about cards and NPUs and turns the answers into plain values. Runs inside the
+// helper process only. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/dcmi/library.h"
+#include "device/dcmi/reading.h"
+
+namespace tangram::device {
+
+// Distrusts the library: out-structures are zeroed and larger than the ABI says (they grow between releases),
+// counts are bounded, 0xFF fill and impossible values become kCodeImplausible, texts lose control characters.
+class VendorReader {
+ public:
+  // `calling` hears the name of each vendor function just before it is called.
+  VendorReader(const Symbols& symbols, std::function<void(std::string_view)> calling);
+
+  std::int32_t init();
+  Field<std::string> driver_version();
+  Field<std::vector<std::int32_t>> cards();
+  // The devices of one card that are NPUs (a card may also carry an MCU and CPUs).
+  Field<std::vector<std::int32_t>> npus_of(std::int32_t card);
+  NpuIdentity identify(NpuAddress at);
+  NpuTelemetry read(NpuAddress at);
+
+ private:
+  template <class Function, class... Arguments>
+  std::int32_t call(std::string_view name, Function* function, Arguments... arguments);
+
+  void read_chip(NpuAddress at, NpuIdentity& identity);
+  void read_board(NpuAddress at, NpuIdentity& identity);
+  void read_memory(NpuAddress at, NpuTelemetry& telemetry);
+  Field<std::vector<std::uint32_t>> error_codes(NpuAddress at);
+  Field<std::int32_t> power(NpuAddress at);
+  Field<std::vector<ProcessUse>> processes(NpuAddress at);
+
+  Symbols symbols_;
+  std::function<void(std::string_view)> calling_;
+};
+
+}  // namespace tangram::device

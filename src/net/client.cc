@@ -1,0 +1,395 @@
+#include "net/client.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tangram::net {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kHeaderBytesMax = 64 * 1024;
+constexpr milliseconds kConnectRetry{5};
+
+// The latest moment at which an operation may end. An empty one never ends.
+using Deadline = std::optional<Clock::time_point>;
+
+tl::unexpected<Error> lost(const std::string& what) {
+  return fail(Code::kUnavailable, "client.connection_lost",
+              "the server closed the connection before its answer was whole (" + what + ")",
+              "look at the log of the daemon, then try again");
+}
+
+tl::unexpected<Error> timed_out() {
+  return fail(Code::kDeadlineExceeded, "client.timeout", "the server did not answer in time",
+              "try again, or allow more time");
+}
+
+// Waits until the socket is ready for one of `events`; the events that came.
+Result<short> wait_for(int fd, short events, Deadline deadline) {
+  while (true) {
+    int timeout_ms = -1;
+    if (deadline) {
+      const auto left = std::chrono::ceil<milliseconds>(*deadline - Clock::now()).count();
+      timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000));
+    }
+    pollfd poll_fd{fd, events, 0};
+    const int ready = poll(&poll_fd, 1, timeout_ms);
+    if (ready > 0) return poll_fd.revents;
+    if (ready == 0) return timed_out();
+    if (errno != EINTR) return fail(system_error("cannot wait for the server", errno));
+  }
+}
+
+// A connected socket and what was read from it beyond the last answer.
+class Wire {
+ public:
+  explicit Wire(int fd) : fd_(fd) {}
+  ~Wire() { close(fd_); }
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  int fd() const { return fd_; }
+  boost::beast::flat_buffer& buffer() { return buffer_; }
+
+  // Whether the server still holds the other end and has not spoken out of turn.
+  bool fresh() const {
+    pollfd poll_fd{fd_, POLLIN, 0};
+    return poll(&poll_fd, 1, 0) == 0 && buffer_.size() == 0;
+  }
+
+  // Sends all, or less when the server answers before that. A failed send is no error yet: the reason for it
+  // may wait to be read.
+  Result<void> send(std::string_view data, Deadline deadline) {
+    while (!data.empty()) {
+      TG_TRY(const short ready, wait_for(fd_, POLLIN | POLLOUT, deadline));
+      if ((ready & POLLIN) != 0) {
+        reusable = false;
+        return {};
+      }
+      const ssize_t sent = ::send(fd_, data.data(), data.size(), MSG_NOSIGNAL);
+      if (sent >= 0) {
+        data.remove_prefix(static_cast<std::size_t>(sent));
+      } else if (errno != EAGAIN && errno != EINTR) {
+        reusable = false;
+        return {};
+      }
+    }
+    return {};
+  }
+
+  // False at the end of the stream.
+  Result<bool> read(Deadline deadline) {
+    while (true) {
+      TG_TRY([[maybe_unused]] const short ready, wait_for(fd_, POLLIN, deadline));
+      const auto space = buffer_.prepare(kReadBytes);
+      const ssize_t count = ::recv(fd_, space.data(), space.size(), 0);
+      if (count > 0) {
+        buffer_.commit(static_cast<std::size_t>(count));
+        any_read = true;
+        return true;
+      }
+      if (count == 0) return false;
+      if (errno == ECONNRESET) return lost("connection reset");
+      if (errno != EAGAIN && errno != EINTR) return fail(system_error("cannot read from the server", errno));
+    }
+  }
+
+  bool reusable = true;
+  bool any_read = false;  // since the request in work was sent
+
+ private:
+  const int fd_;
+  boost::beast::flat_buffer buffer_;
+};
+
+// Reads one answer, head first.
+class AnswerReader {
+ public:
+  AnswerReader(Wire& wire, bool head_only) : wire_(wire), head_only_(head_only) { restart(); }
+
+  // Fills status and headers. Interim answers (100 to 199) are skipped.
+  Result<Response> read_head(Deadline deadline) {
+    while (true) {
+      TG_TRY_VOID(parse_head(deadline));
+      const auto& message = parser_->get();
+      Response response;
+      response.status = static_cast<int>(message.result_int());
+      if (response.status >= 200) {
+        for (const auto& field : message) {
+          response.headers.add(std::string(field.name_string()), std::string(field.value()));
+        }
+        return response;
+      }
+      restart();
+    }
+  }
+
+  // The next piece of the body; empty at its end.
+  Result<std::string_view> read_body(Deadline deadline) {
+    while (!parser_->is_done()) {
+      if (wire_.buffer().size() == 0) {
+        TG_TRY(const bool more, wire_.read(deadline));
+        if (!more) {
+          wire_.reusable = false;
+          error_code error;
+          parser_->put_eof(error);
+          if (error) return lost("in the middle of the body");
+          continue;
+        }
+      }
+      auto& body = parser_->get().body();
+      body.data = piece_.data();
+      body.size = piece_.size();
+      body.more = true;
+      error_code error;
+      wire_.buffer().consume(parser_->put(wire_.buffer().data(), error));
+      const std::size_t count = piece_.size() - body.size;
+      if (error == http::error::need_more && count == 0) {
+        // A chunk's own header that is not whole yet.
+        TG_TRY_VOID(read_more(deadline));
+      } else if (error && error != http::error::need_buffer && error != http::error::need_more) {
+        return invalid(error);
+      }
+      if (count > 0) return std::string_view(piece_.data(), count);
+    }
+    if (!parser_->keep_alive()) wire_.reusable = false;
+    return std::string_view();
+  }
+
+ private:
+  using Parser = http::response_parser<http::buffer_body>;
+
+  void restart() {
+    parser_.emplace();
+    parser_->header_limit(kHeaderBytesMax);
+    parser_->body_limit(boost::none);  // counted by whoever collects it
+    parser_->skip(head_only_);
+  }
+
+  Result<void> parse_head(Deadline deadline) {
+    while (!parser_->is_header_done()) {
+      if (wire_.buffer().size() == 0) TG_TRY_VOID(read_more(deadline));
+      error_code error;
+      wire_.buffer().consume(parser_->put(wire_.buffer().data(), error));
+      if (error == http::error::need_more) {
+        TG_TRY_VOID(read_more(deadline));
+      } else if (error) {
+        return invalid(error);
+      }
+    }
+    return {};
+  }
+
+  Result<void> read_more(Deadline deadline) {
+    if (wire_.buffer().size() > kHeaderBytesMax) return invalid(http::error::header_limit);
+    TG_TRY(const bool more, wire_.read(deadline));
+    if (!more) return lost("before its end");
+    return {};
+  }
+
+  static tl::unexpected<Error> invalid(const error_code& error) {
+    return fail(Code::kInternal, "client.answer.invalid",
+                "the server's answer is not valid HTTP/1.1: " + error.message());
+  }
+
+  Wire& wire_;
+  const bool head_only_;
+  std::optional<Parser> parser_;
+  std::array<char, kReadBytes> piece_{};
+};
+
+bool has_line_break(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
+}
+
+Result<std::string> serialize(const ClientRequest& request) {
+  std::string target = request.path;
+  if (!request.query.empty()) target += "?" + request.query.encode();
+  const bool good_target =
+      !target.empty() && target.front() == '/' && std::none_of(target.begin(), target.end(), [](char c) {
+        return static_cast<unsigned char>(c) <= ' ' || c == 0x7f;
+      });
+  if (!good_target) {
+    return fail(Code::kInvalidArgument, "client.request.invalid",
+                "the path \"" + target + "\" cannot stand in a request", "escape it with encode_segment");
+  }
+  std::string text(to_string(request.method));
+  text += " " + target + " HTTP/1.1\r\nHost: localhost\r\n";
+  for (const Headers::Field& field : request.headers) {
+    if (field.name.empty() || has_line_break(field.name) || has_line_break(field.value)) {
+      return fail(Code::kInvalidArgument, "client.request.invalid",
+                  "the header \"" + field.name + "\" holds a line break or has no name");
+    }
+    text += field.name + ": " + field.value + "\r\n";
+  }
+  const bool carries_body = request.method == Method::kPost || request.method == Method::kPut ||
+                            request.method == Method::kPatch || !request.body.empty();
+  if (carries_body) text += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
+  return text + "\r\n" + request.body;
+}
+
+bool safe_to_repeat(const ClientRequest& request) {
+  switch (request.method) {
+    case Method::kGet:
+    case Method::kHead:
+    case Method::kPut:
+    case Method::kDelete:
+    case Method::kOptions:
+      return true;
+    case Method::kPost:
+    case Method::kPatch:
+      return request.headers.get("Idempotency-Key").has_value();
+  }
+  return false;
+}
+
+}  // namespace
+
+struct HttpClient::Impl {
+  const ClientOptions options;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Wire>> idle;
+
+  explicit Impl(ClientOptions with) : options(std::move(with)) {}
+
+  std::unique_ptr<Wire> take_idle() {
+    const std::lock_guard lock(mutex);
+    while (!idle.empty()) {
+      std::unique_ptr<Wire> wire = std::move(idle.back());
+      idle.pop_back();
+      if (wire->fresh()) return wire;
+    }
+    return nullptr;
+  }
+
+  void give_back(std::unique_ptr<Wire> wire) {
+    if (!wire->reusable || wire->buffer().size() != 0) return;
+    const std::lock_guard lock(mutex);
+    if (idle.size() < options.idle_connections_max) idle.push_back(std::move(wire));
+  }
+
+  tl::unexpected<Error> unreachable(int error) const {
+    const bool forbidden = error == EACCES || error == EPERM;
+    return fail(forbidden ? Code::kPermissionDenied : Code::kUnavailable, "client.unreachable",
+                "cannot reach the daemon on " + options.socket_path + ": " + errno_text(error),
+                forbidden ? "ask the operator for access to the socket" : options.unreachable_hint);
+  }
+
+  Result<std::unique_ptr<Wire>> dial(Deadline deadline) const {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string& path = options.socket_path;
+    if (path.empty() || path.size() >= sizeof address.sun_path) return unreachable(ENAMETOOLONG);
+    std::memcpy(address.sun_path, path.data(), path.size());
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return fail(system_error("cannot make a socket", errno));
+    auto wire = std::make_unique<Wire>(fd);
+    while (connect(fd, static_cast<const sockaddr*>(static_cast<const void*>(&address)), sizeof address) !=
+           0) {
+      // EAGAIN: the server's backlog is full. Poll does not wait for that on a Unix socket.
+      if (errno != EAGAIN && errno != EINTR) return unreachable(errno);
+      if (deadline && Clock::now() >= *deadline) return timed_out();
+      std::this_thread::sleep_for(kConnectRetry);
+    }
+    return wire;
+  }
+
+  // Sends the request and reads the head of the answer. The wire is then at the start of the body.
+  struct Begun {
+    std::unique_ptr<Wire> wire;
+    std::unique_ptr<AnswerReader> reader;
+    Response head;
+  };
+
+  Result<Begun> begin_on(std::unique_ptr<Wire> wire, const ClientRequest& request, const std::string& text,
+                         Deadline deadline, bool& any_read) const {
+    wire->any_read = false;
+    TG_TRY_VOID(wire->send(text, deadline));
+    auto reader = std::make_unique<AnswerReader>(*wire, request.method == Method::kHead);
+    auto head = reader->read_head(deadline);
+    any_read = wire->any_read;
+    if (!head) return fail(std::move(head).error());
+    return Begun{std::move(wire), std::move(reader), std::move(*head)};
+  }
+
+  Result<Begun> begin(const ClientRequest& request, Deadline deadline) {
+    TG_TRY(const std::string text, serialize(request));
+    if (std::unique_ptr<Wire> kept = take_idle()) {
+      bool any_read = false;
+      auto begun = begin_on(std::move(kept), request, text, deadline, any_read);
+      const bool closed_unheard = !begun && !any_read && begun.error().reason == "client.connection_lost";
+      if (!closed_unheard || !safe_to_repeat(request)) return begun;
+    }
+    TG_TRY(std::unique_ptr<Wire> wire, dial(deadline));
+    bool any_read = false;
+    return begin_on(std::move(wire), request, text, deadline, any_read);
+  }
+
+  Result<Response> collect(Begun begun, Deadline deadline) {
+    while (true) {
+      TG_TRY(const std::string_view piece, begun.reader->read_body(deadline));
+      if (piece.empty()) break;
+      if (begun.head.body.size() + piece.size() > options.body_bytes_max) {
+        return fail(
+            Code::kResourceExhausted, "client.answer.too_large",
+            "the server's answer is larger than " + std::to_string(options.body_bytes_max) + " bytes");
+      }
+      begun.head.body.append(piece);
+    }
+    give_back(std::move(begun.wire));
+    return std::move(begun.head);
+  }
+};
+
+HttpClient::HttpClient(ClientOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+HttpClient::~HttpClient() = default;
+
+Result<Response> HttpClient::request(const ClientRequest& request, milliseconds timeout) {
+  const Deadline deadline = Clock::now() + timeout;
+  TG_TRY(Impl::Begun begun, impl_->begin(request, deadline));
+  return impl_->collect(std::move(begun), deadline);
+}
+
+Result<Response> HttpClient::stream(const ClientRequest& request, milliseconds head_timeout,
+                                    milliseconds silence_timeout,
+                                    const std::function<bool(std::string_view)>& on_chunk) {
+  const auto next_deadline = [&]() -> Deadline {
+    if (silence_timeout.count() == 0) return std::nullopt;
+    return Clock::now() + silence_timeout;
+  };
+  TG_TRY(Impl::Begun begun, impl_->begin(request, Clock::now() + head_timeout));
+  if (begun.head.status < 200 || begun.head.status > 299) {
+    return impl_->collect(std::move(begun), Clock::now() + head_timeout);
+  }
+  while (true) {
+    TG_TRY(const std::string_view piece, begun.reader->read_body(next_deadline()));
+    if (piece.empty()) break;
+    if (!on_chunk(piece)) return std::move(begun.head);
+  }
+  impl_->give_back(std::move(begun.wire));
+  return std::move(begun.head);
+}
+
+}  // namespace tangram::net

@@ -1,0 +1,64 @@
+// A blocking HTTP/1.1 client over a Unix socket. Keeps idle connections and uses them again.
+//
+// Thread-safe: calls from several threads run side by side, each on a connection of its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "net/http.h"
+
+namespace tangram::net {
+
+struct ClientOptions {
+  std::string socket_path;
+  // Goes into Error::hint when nobody answers: how to start the daemon.
+  std::string unreachable_hint;
+  std::size_t body_bytes_max = 64 * 1024 * 1024;  // of an answer (request) or of one that refuses a stream
+  std::size_t idle_connections_max = 8;
+};
+
+struct ClientRequest {
+  Method method = Method::kGet;
+  std::string path = "/";  // escaped where needed, see encode_segment
+  Query query;
+  Headers headers;  // Host, Content-Length and Connection are added
+  std::string body;
+};
+
+// Every answer that arrives whole is a value, whatever its status. Errors:
+//   kUnavailable "client.unreachable"       nobody listens on the socket, or it may not be used
+//   (kPermissionDenied) kUnavailable "client.connection_lost"   the server went away before the answer was
+//   whole kDeadlineExceeded "client.timeout" kInternal "client.answer.invalid"       the answer is not HTTP
+//   kResourceExhausted "client.answer.too_large"
+//   kInvalidArgument "client.request.invalid"  a line break in a path or header
+class HttpClient {
+ public:
+  explicit HttpClient(ClientOptions options);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  // `timeout` is for the whole exchange. A request on a kept connection that the server has just closed is
+  // sent once more when that is safe: an idempotent method, or a header Idempotency-Key.
+  Result<Response> request(const ClientRequest& request, std::chrono::milliseconds timeout);
+
+  // Gives the body piece by piece as it arrives, until the end or until `on_chunk` returns false. An answer
+  // outside 200-299 is collected and returned like that of request(), without a call. The returned Response
+  // has no body otherwise. `head_timeout` is for the header; `silence_timeout` for each wait after it (0: any
+  // time, for `logs -f`).
+  Result<Response> stream(const ClientRequest& request, std::chrono::milliseconds head_timeout,
+                          std::chrono::milliseconds silence_timeout,
+                          const std::function<bool(std::string_view)>& on_chunk);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tangram::net

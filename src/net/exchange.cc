@@ -1,0 +1,193 @@
+#include "net/exchange.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "net/problem.h"
+
+namespace tangram::net {
+
+// A callback that is dropped may hold the last handle to this very exchange, whose end takes the lock. So
+// callbacks are always moved out and destroyed without the lock.
+
+Exchange::Exchange(Request request, std::size_t buffer_bytes_max, std::shared_ptr<HandlerPool> pool,
+                   std::function<void()> wake)
+    : request_(std::move(request)),
+      buffer_bytes_max_(buffer_bytes_max),
+      pool_(std::move(pool)),
+      wake_(std::move(wake)) {}
+
+void Exchange::notify() {
+  if (wake_) wake_();
+}
+
+void Exchange::call(std::function<void()>& callback) {
+  if (callback) pool_->submit(std::exchange(callback, nullptr));
+}
+
+void Exchange::send(Response response) {
+  std::function<void()> dropped;
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kOpen) {
+    log::error("http: second answer to " + request_.path + " dropped");
+    return;
+  }
+  phase_ = Phase::kFinished;
+  head_ = std::move(response);
+  dropped.swap(on_cancel_);
+  notify();
+}
+
+bool Exchange::start_stream(Response head) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kOpen) {
+    log::error("http: second answer to " + request_.path + " dropped");
+    return false;
+  }
+  phase_ = Phase::kStreaming;
+  buffer_ = std::exchange(head.body, {});
+  head_ = std::move(head);
+  notify();
+  return true;
+}
+
+StreamWriter::Status Exchange::write(std::string_view chunk) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || phase_ != Phase::kStreaming) return StreamWriter::Status::kClosed;
+  if (!buffer_.empty() && buffer_.size() + chunk.size() > buffer_bytes_max_)
+    return StreamWriter::Status::kFull;
+  buffer_.append(chunk);
+  notify();
+  return StreamWriter::Status::kTaken;
+}
+
+void Exchange::on_writable(std::function<void()> callback) {
+  const std::lock_guard lock(mutex_);
+  on_writable_.swap(callback);
+  if (closed_ || phase_ != Phase::kStreaming || buffer_.empty()) call(on_writable_);
+}
+
+void Exchange::on_cancel(std::function<void()> callback) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ == Phase::kFinished) return;
+  on_cancel_.swap(callback);
+  if (cancelled_ || closed_) call(on_cancel_);
+}
+
+void Exchange::finish() {
+  std::function<void()> dropped_cancel;
+  std::function<void()> dropped_writable;
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kStreaming) return;
+  phase_ = Phase::kFinished;
+  dropped_cancel.swap(on_cancel_);
+  dropped_writable.swap(on_writable_);
+  notify();
+}
+
+bool Exchange::closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_ || phase_ != Phase::kStreaming;
+}
+
+void Exchange::fail_unanswered(std::string_view why) {
+  std::function<void()> dropped;
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kOpen) return;
+  phase_ = Phase::kFinished;
+  dropped.swap(on_cancel_);
+  if (closed_) return;
+  log::error("http: " + std::string(to_string(request_.method)) + " " + request_.path + ": " +
+             std::string(why));
+  head_ = problem(500, "internal", "the server failed to answer this request", "see the log of the daemon");
+  notify();
+}
+
+Exchange::Output Exchange::take() {
+  const std::lock_guard lock(mutex_);
+  Output output;
+  output.head = std::exchange(head_, std::nullopt);
+  output.stream = phase_ == Phase::kStreaming || !buffer_.empty();
+  output.data = std::exchange(buffer_, {});
+  output.finished = phase_ == Phase::kFinished;
+  if (!output.data.empty()) call(on_writable_);
+  return output;
+}
+
+void Exchange::cancel() {
+  const std::lock_guard lock(mutex_);
+  if (cancelled_) return;
+  cancelled_ = true;
+  call(on_cancel_);
+}
+
+void Exchange::close() {
+  std::function<void()> dropped;
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  cancelled_ = true;
+  dropped.swap(wake_);
+  call(on_cancel_);
+  call(on_writable_);
+}
+
+// ---- the handles
+
+struct Responder::Impl {
+  std::shared_ptr<Exchange> exchange;
+
+  explicit Impl(std::shared_ptr<Exchange> of) : exchange(std::move(of)) {}
+  ~Impl() { exchange->fail_unanswered("the handler let go of the request without an answer"); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+};
+
+struct StreamWriter::Impl {
+  std::shared_ptr<Exchange> exchange;  // none: the request was answered before
+
+  explicit Impl(std::shared_ptr<Exchange> of) : exchange(std::move(of)) {}
+  ~Impl() {
+    if (exchange) exchange->finish();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+};
+
+Responder make_responder(std::shared_ptr<Exchange> exchange) {
+  return Responder(std::make_shared<Responder::Impl>(std::move(exchange)));
+}
+
+void Responder::send(Response response) {
+  impl_->exchange->send(std::move(response));
+}
+
+StreamWriter Responder::stream(Response head) {
+  const bool started = impl_->exchange->start_stream(std::move(head));
+  return StreamWriter(std::make_shared<StreamWriter::Impl>(started ? impl_->exchange : nullptr));
+}
+
+void Responder::on_cancel(std::function<void()> callback) {
+  impl_->exchange->on_cancel(std::move(callback));
+}
+
+StreamWriter::Status StreamWriter::write(std::string_view chunk) {
+  return impl_->exchange ? impl_->exchange->write(chunk) : Status::kClosed;
+}
+
+void StreamWriter::on_writable(std::function<void()> callback) {
+  if (impl_->exchange) impl_->exchange->on_writable(std::move(callback));
+}
+
+void StreamWriter::on_cancel(std::function<void()> callback) {
+  if (impl_->exchange) impl_->exchange->on_cancel(std::move(callback));
+}
+
+void StreamWriter::finish() {
+  if (impl_->exchange) impl_->exchange->finish();
+}
+
+bool StreamWriter::closed() const {
+  return !impl_->exchange || impl_->exchange->closed();
+}
+
+}  // namespace tangram::net

@@ -1,0 +1,176 @@
+#include "net/http.h"
+
+#include <algorithm>
+
+namespace tangram::net {
+namespace {
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (lower(c) >= 'a' && lower(c) <= 'f') return lower(c) - 'a' + 10;
+  return -1;
+}
+
+// Empty when an escape is broken or a NUL comes out, which no later layer could hold safely.
+std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '+' && plus_is_space) {
+      c = ' ';
+    } else if (c == '%') {
+      if (i + 2 >= text.size()) return std::nullopt;
+      const int high = hex_digit(text[i + 1]);
+      const int low = hex_digit(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      c = static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+    if (c == '\0') return std::nullopt;
+    out.push_back(c);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::kGet:
+      return "GET";
+    case Method::kHead:
+      return "HEAD";
+    case Method::kPost:
+      return "POST";
+    case Method::kPut:
+      return "PUT";
+    case Method::kPatch:
+      return "PATCH";
+    case Method::kDelete:
+      return "DELETE";
+    case Method::kOptions:
+      return "OPTIONS";
+  }
+  return "GET";
+}
+
+void Headers::add(std::string name, std::string value) {
+  fields_.push_back(Field{std::move(name), std::move(value)});
+}
+
+void Headers::set(std::string name, std::string value) {
+  remove(name);
+  add(std::move(name), std::move(value));
+}
+
+void Headers::remove(std::string_view name) {
+  std::erase_if(fields_, [&](const Field& field) { return same_name(field.name, name); });
+}
+
+std::optional<std::string_view> Headers::get(std::string_view name) const {
+  for (const Field& field : fields_) {
+    if (same_name(field.name, name)) return field.value;
+  }
+  return std::nullopt;
+}
+
+Result<Query> Query::parse(std::string_view text) {
+  Query query;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('&'), text.size());
+    const std::string_view pair = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (pair.empty()) continue;
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    auto name = decode(pair.substr(0, equals), true);
+    auto value = decode(pair.substr(std::min(equals + 1, pair.size())), true);
+    if (!name || !value) {
+      return fail(Code::kInvalidArgument, "http.query.invalid",
+                  "the query has a broken escape in \"" + std::string(pair.substr(0, 100)) + "\"",
+                  "write special characters as %XX");
+    }
+    query.add(std::move(*name), std::move(*value));
+  }
+  return query;
+}
+
+void Query::add(std::string name, std::string value) {
+  parameters_.push_back(Parameter{std::move(name), std::move(value)});
+}
+
+std::optional<std::string_view> Query::get(std::string_view name) const {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name == name) return parameter.value;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> Query::all(std::string_view name) const {
+  std::vector<std::string_view> values;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name == name) values.push_back(parameter.value);
+  }
+  return values;
+}
+
+std::string Query::encode() const {
+  std::string text;
+  for (const Parameter& parameter : parameters_) {
+    if (!text.empty()) text += '&';
+    text += encode_segment(parameter.name) + '=' + encode_segment(parameter.value);
+  }
+  return text;
+}
+
+std::string encode_segment(std::string_view text) {
+  static constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~';
+    if (plain) {
+      out.push_back(c);
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out.push_back('%');
+      out.push_back(kHex[byte >> 4U]);
+      out.push_back(kHex[byte & 15U]);
+    }
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> split_path(std::string_view path) {
+  if (path.empty() || path.front() != '/') {
+    return fail(Code::kInvalidArgument, "http.path.invalid",
+                "the path \"" + std::string(path.substr(0, 100)) + "\" does not start with \"/\"");
+  }
+  std::vector<std::string> segments;
+  if (path == "/") return segments;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::size_t end = std::min(path.find('/'), path.size());
+    auto segment = decode(path.substr(0, end), false);
+    if (!segment) {
+      return fail(
+          Code::kInvalidArgument, "http.path.invalid",
+          "the path has a broken escape in \"" + std::string(path.substr(0, end).substr(0, 100)) + "\"",
+          "write special characters as %XX");
+    }
+    segments.push_back(std::move(*segment));
+    path.remove_prefix(end);
+  }
+  return segments;
+}
+
+}  // namespace tangram::net

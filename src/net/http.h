@@ -1,0 +1,111 @@
+// The plain values of HTTP: what a handler is given and what it answers. No library type appears here.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tangram::net {
+
+enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kPatch, kDelete, kOptions };
+
+std::string_view to_string(Method method);
+
+// Header fields in the order of arrival; names compare without regard to case.
+class Headers {
+ public:
+  struct Field {
+    std::string name;
+    std::string value;
+  };
+
+  Headers() = default;
+  Headers(std::initializer_list<Field> fields) : fields_(fields) {}
+
+  void add(std::string name, std::string value);
+  // Takes the place of every field of that name.
+  void set(std::string name, std::string value);
+  void remove(std::string_view name);
+  // The first field of that name.
+  std::optional<std::string_view> get(std::string_view name) const;
+
+  auto begin() const { return fields_.begin(); }
+  auto end() const { return fields_.end(); }
+  std::size_t size() const { return fields_.size(); }
+
+ private:
+  std::vector<Field> fields_;
+};
+
+// The decoded parameters behind the '?', in order; a name may occur more than once.
+class Query {
+ public:
+  struct Parameter {
+    std::string name;
+    std::string value;
+  };
+
+  Query() = default;
+  Query(std::initializer_list<Parameter> parameters) : parameters_(parameters) {}
+
+  // "a=1&b=x%20y+z"; "+" is a space. Fails with "http.query.invalid" on a broken escape or a NUL.
+  static Result<Query> parse(std::string_view text);
+
+  void add(std::string name, std::string value);
+  std::optional<std::string_view> get(std::string_view name) const;  // the first of that name
+  std::vector<std::string_view> all(std::string_view name) const;
+  std::string encode() const;  // without the '?'
+
+  auto begin() const { return parameters_.begin(); }
+  auto end() const { return parameters_.end(); }
+  bool empty() const { return parameters_.empty(); }
+
+ private:
+  std::vector<Parameter> parameters_;
+};
+
+// Escapes everything but the unreserved characters of RFC 3986, so that any text can be one segment of a
+// path.
+std::string encode_segment(std::string_view text);
+
+// Splits a path as sent ("/v1/tenants/a%2Fb") into its decoded segments ({"v1", "tenants", "a/b"}); "/" has
+// none, and an empty segment stays ("/v1/" is {"v1", ""}). "." and ".." are not interpreted. Fails with
+// "http.path.invalid".
+Result<std::vector<std::string>> split_path(std::string_view path);
+
+// Who is at the other end. Filled from the kernel (SO_PEERCRED, getpeername), never from what the peer says.
+struct Peer {
+  struct Process {
+    uid_t uid = 0;
+    gid_t gid = 0;
+    pid_t pid = 0;
+  };
+  std::optional<Process> process;  // Unix socket: the process that connected
+  std::string address;             // TCP: "192.0.2.7:40112"; empty on a Unix socket
+};
+
+struct Request {
+  Method method = Method::kGet;
+  std::string path = "/";             // as sent, without the query
+  std::vector<std::string> segments;  // the path split and decoded, for routing
+  Query query;
+  Headers headers;
+  std::string body;
+  Peer peer;
+};
+
+struct Response {
+  int status = 200;
+  Headers headers;  // Content-Length, Transfer-Encoding and Connection belong to the server
+  std::string body;
+};
+
+}  // namespace tangram::net

@@ -1,0 +1,149 @@
+// The listener: HTTP/1.1 on a Unix socket (or TCP), behind one handler function.
+//
+// Threads: one I/O thread owns all connections; handlers run on a small pool. A connection has one request in
+// work at a time, so pipelined requests are answered in order. A handler may return at once and answer later
+// through its Responder: a waiting long poll or an open stream holds no thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/result.h"
+#include "net/http.h"
+
+namespace tangram::net {
+
+// A socket file. One that is left over is replaced only when nobody answers on it.
+struct UnixEndpoint {
+  std::string path;    // at most 100 bytes
+  mode_t mode = 0666;  // who may connect; the peer's uid decides the rest
+  std::optional<uid_t> owner;
+  std::optional<gid_t> group;
+};
+
+struct TcpEndpoint {
+  std::string address = "127.0.0.1";  // numeric, IPv4 or IPv6
+  std::uint16_t port = 0;             // 0: any free one, see HttpServer::port()
+};
+
+using Endpoint = std::variant<UnixEndpoint, TcpEndpoint>;
+
+// Everything that a stranger could otherwise use up.
+struct ServerLimits {
+  std::size_t connections_max = 512;
+  // One peer (uid on a Unix socket, address on TCP) may hold so many. More are answered 429.
+  std::size_t connections_per_peer_max = 128;
+  // Kept free for root and the server's own uid when others fill the rest; others are answered 503.
+  std::size_t connections_reserved = 16;
+  std::size_t header_bytes_max = 32 * 1024;          // more: 431
+  std::size_t body_bytes_max = 4 * 1024 * 1024;      // more: 413
+  std::size_t stream_buffer_bytes_max = 256 * 1024;  // per stream, beyond what the kernel holds
+  std::chrono::milliseconds header_time{
+      10'000};  // from the first byte (or the connect) to the end of the header
+  std::chrono::milliseconds body_time{30'000};   // from the end of the header to the end of the body
+  std::chrono::milliseconds idle_time{75'000};   // between two requests of a connection
+  std::chrono::milliseconds stall_time{30'000};  // a reader that takes nothing for so long is cut
+  std::chrono::milliseconds linger_time{2'000};  // how long a refused client may take to read its answer
+};
+
+struct ServerOptions {
+  Endpoint endpoint;
+  ServerLimits limits;
+  std::size_t handler_threads = 4;
+};
+
+// A response of unknown length, sent in chunks. Copies speak of the same stream; the stream ends when
+// finish() is called or the last copy is gone. Thread-safe.
+class StreamWriter {
+ public:
+  enum class Status : std::uint8_t {
+    kTaken,   // all of it is on its way
+    kFull,    // nothing of it was taken: the reader is slow; try again after on_writable
+    kClosed,  // the reader has gone or was cut; stop producing
+  };
+
+  // Never blocks. A chunk larger than the whole buffer is taken when the buffer is empty.
+  Status write(std::string_view chunk);
+
+  // Calls `callback` once, on a handler thread, when write() may take something again or the stream has
+  // closed. At most one is waiting at a time: a new one takes the place of the old.
+  void on_writable(std::function<void()> callback);
+
+  // Like Responder::on_cancel.
+  void on_cancel(std::function<void()> callback);
+
+  // What was taken is still delivered.
+  void finish();
+
+  bool closed() const;
+
+  struct Impl;
+  explicit StreamWriter(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+// The one answer to one request. Copies speak of the same answer. When the last copy goes without an answer,
+// the client gets 500 and the log a line. A second answer is dropped and logged. Thread-safe.
+class Responder {
+ public:
+  void send(Response response);
+
+  // Starts a chunked response; `head.body` is its first chunk.
+  StreamWriter stream(Response head);
+
+  // Calls `callback` once, on a handler thread, when the client has gone or the server is stopping (also when
+  // that was so before the call; never after the answer is complete). An answer given then still goes out if
+  // the client is there, as long as stop()'s grace lasts. A later callback takes the place of the earlier.
+  void on_cancel(std::function<void()> callback);
+
+  // Opaque; made by the server.
+  struct Impl;
+  explicit Responder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+// The request stays valid as long as a copy of the responder or of its stream lives. An exception out of a
+// handler becomes 500 and a log line.
+using Handler = std::function<void(const Request&, Responder)>;
+
+class HttpServer {
+ public:
+  // Listens and serves when it returns. Errors: "net.address.in_use" (somebody answers there),
+  // "net.path.too_long", "net.path.not_a_socket", or the system's.
+  static Result<std::unique_ptr<HttpServer>> start(ServerOptions options, Handler handler);
+
+  ~HttpServer();  // stop(0)
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // Accepts nothing new, closes idle connections, calls the on_cancel of all others, gives them `grace` to
+  // finish, then closes them. Removes the socket file. Handlers that run are waited for. Not from a handler.
+  // Idempotent.
+  void stop(std::chrono::milliseconds grace = std::chrono::seconds(2));
+
+  // The port of a TCP endpoint, 0 otherwise.
+  std::uint16_t port() const;
+
+  // Open connections, for metrics and tests.
+  std::size_t connections() const;
+
+  struct Impl;
+
+ private:
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tangram::net

@@ -1,0 +1,404 @@
+#include "runner/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "base/crash_point.h"
+#include "runner/attempt_dir.h"
+#include "runner/control.h"
+#include "runner/files.h"
+#include "runner/job_init.h"
+#include "runner/job_view.h"
+#include "runner/log_file.h"
+#include "runner/spec.h"
+
+namespace tangram::runner {
+namespace {
+
+constexpr std::size_t kSpecBytesMax = 64 << 20;
+constexpr std::size_t kConnectionsMax = 8;
+constexpr std::int64_t kKillRepeatMs = 50;
+constexpr std::int64_t kKillRepeatMsMax = 1000;
+constexpr int kLogReadsPerRound = 16;
+constexpr std::size_t kLogReadBytes = 1 << 16;
+
+class Supervisor {
+ public:
+  explicit Supervisor(SuperviseSpec spec) : spec_(std::move(spec)), dir_{spec_.dir}, cgroup_(spec_.cgroup) {}
+
+  Result<void> get_ready();
+  // Until the attempt is over and recorded.
+  void run();
+  void say(std::string_view packet);
+
+ private:
+  enum class Phase : std::uint8_t {
+    kWaiting,      // for go
+    kRunning,      // init exists; until the program has ended or is to end
+    kTerminating,  // SIGTERM was sent to all, the grace runs
+    kKilling,      // SIGKILL is sent until nothing is left
+    kOver,
+  };
+
+  void wait_and_handle();
+  void on_connection(std::size_t index);
+  void on_word(const UniqueFd& connection, std::string_view word);
+  void launch();
+  void on_init_reports();
+  void on_init_ended();
+  void on_deadline();
+  void terminate();
+  void kill_all();
+  void finish_if_empty();
+  void finish();
+  void drain_log(int rounds);
+  void tell_init(char command) const;
+  AttemptExit exit_record() const;
+  std::string ending_message() const;
+  std::string_view state_word() const;
+
+  SuperviseSpec spec_;
+  AttemptDir dir_;
+  Cgroup cgroup_;
+  UniqueFd lock_;
+  UniqueFd listener_;
+  std::vector<UniqueFd> connections_;
+  bool daemon_connected_ = true;  // connections_[0] is the one we were born with
+  Phase phase_ = Phase::kWaiting;
+  std::optional<std::int64_t> deadline_;
+  std::int64_t kill_pause_ms_ = kKillRepeatMs;
+  std::optional<LogFile> log_;
+  UniqueFd log_pipe_;
+  JobProcess job_;
+  bool executed_ = false;
+  std::string start_error_;
+  std::optional<int> main_status_;
+  std::optional<Outcome> imposed_;  // why the job was made to end
+};
+
+Result<void> Supervisor::get_ready() {
+  TG_TRY(std::optional<UniqueFd> lock, try_lock(dir_.lock()));
+  if (!lock)
+    return fail(Code::kAlreadyExists, "runner.lock.held", dir_.lock() + " is held by another supervisor");
+  lock_ = std::move(*lock);
+  connections_.emplace_back(kControlFd);
+  TG_TRY(listener_, listen_at(dir_.control()));
+  for (const std::string& path : {dir_.work(), dir_.tmp()}) {
+    TG_TRY_VOID(make_directory(path, 0700));
+    if (spec_.walls.user && chown(path.c_str(), spec_.launch.uid, spec_.launch.gid) != 0) {
+      return fail(system_error("cannot give " + path + " to the tenant", errno));
+    }
+  }
+  TG_TRY(log_, LogFile::open(dir_.log(), spec_.launch.log_bytes_max));
+  TG_TRY(const std::vector<DeviceNode> nodes, find_device_nodes(spec_.device_dir, spec_.launch.npus));
+  std::vector<DeviceNumber> numbers = standard_devices();
+  for (const DeviceNode& node : nodes) numbers.push_back(node.number);
+  TG_TRY_VOID(write_cgroup_list(dir_, spec_.cgroup));
+  return cgroup_.create(spec_.launch.limits, numbers, spec_.walls.device_filter);
+}
+
+void Supervisor::run() {
+  say(kStateWaiting);
+  while (phase_ != Phase::kOver) wait_and_handle();
+}
+
+void Supervisor::say(std::string_view packet) {
+  for (const UniqueFd& connection : connections_) send_packet(connection.get(), packet);
+}
+
+void Supervisor::wait_and_handle() {
+  std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0},
+                                 {log_pipe_.get(), POLLIN, 0},
+                                 {job_.channel.get(), POLLIN, 0},
+                                 {job_.pidfd.get(), POLLIN, 0}};
+  const std::size_t fixed = watched.size();
+  for (const UniqueFd& connection : connections_) watched.push_back({connection.get(), POLLIN, 0});
+  int timeout = -1;
+  if (deadline_) timeout = static_cast<int>(std::clamp<std::int64_t>(*deadline_ - boot_time_ms(), 0, 60'000));
+  if (poll(watched.data(), watched.size(), timeout) < 0) return;
+  if (watched[1].revents != 0) drain_log(kLogReadsPerRound);
+  // The reports first: with init's end nothing more can come from it.
+  if (watched[2].revents != 0) on_init_reports();
+  if (watched[3].revents != 0) on_init_ended();
+  for (std::size_t i = watched.size(); i-- > fixed && phase_ != Phase::kOver;) {
+    if (watched[i].revents != 0) on_connection(i - fixed);
+  }
+  if (watched[0].revents != 0 && connections_.size() < kConnectionsMax) {
+    if (std::optional<UniqueFd> made = accept_from(listener_.get())) connections_.push_back(std::move(*made));
+  }
+  if (phase_ != Phase::kOver && deadline_ && boot_time_ms() >= *deadline_) on_deadline();
+}
+
+void Supervisor::on_connection(std::size_t index) {
+  std::string word;
+  const Received received = receive_packet(connections_[index].get(), word);
+  if (received == Received::kNothing) return;
+  if (received == Received::kPacket) {
+    on_word(connections_[index], word);
+    return;
+  }
+  const bool was_daemon = index == 0 && daemon_connected_;
+  connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (!was_daemon) return;
+  daemon_connected_ = false;
+  if (phase_ != Phase::kWaiting) return;
+  start_error_ = "the daemon went away before it let the job start";
+  finish();
+}
+
+void Supervisor::on_word(const UniqueFd& connection, std::string_view word) {
+  if (word == kStatus) {
+    send_packet(connection.get(), state_word());
+  } else if (word == kGo && phase_ == Phase::kWaiting) {
+    launch();
+  } else if (word == kStopCancelled || word == kStopDeviceLost) {
+    const Outcome outcome = word == kStopCancelled ? Outcome::kCancelled : Outcome::kDeviceLost;
+    if (phase_ == Phase::kOver || imposed_) return;
+    if (!main_status_) imposed_ = outcome;
+    if (phase_ == Phase::kWaiting) finish();
+    if (phase_ == Phase::kRunning) terminate();
+  }
+}
+
+void Supervisor::launch() {
+  Result<void> started = [&]() -> Result<void> {
+    const UniqueFd mark(open(dir_.started().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!mark.valid()) return fail(system_error("cannot create " + dir_.started(), errno));
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(system_error("cannot make a pipe", errno));
+    log_pipe_ = UniqueFd(ends[0]);
+    const UniqueFd output(ends[1]);
+    fcntl(log_pipe_.get(), F_SETFL, O_NONBLOCK);
+    TG_TRY(job_, start_job(spec_, output.get()));
+    return {};
+  }();
+  if (started) {
+    phase_ = Phase::kRunning;
+    return;
+  }
+  start_error_ = started.error().to_string();
+  finish();
+}
+
+void Supervisor::on_init_reports() {
+  InitReport report;
+  for (;;) {
+    const ssize_t got = recv(job_.channel.get(), &report, sizeof report, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got != static_cast<ssize_t>(sizeof report)) {
+      if (got == 0) job_.channel.reset();
+      return;
+    }
+    switch (report.kind) {
+      case InitReport::Kind::kExecuted:
+        executed_ = true;
+        TG_CRASH_POINT("supervise.after_exec");
+        say(kStateRunning);
+        if (phase_ == Phase::kRunning && spec_.launch.time_limit_ms < kUnlimited) {
+          deadline_ = boot_time_ms() + spec_.launch.time_limit_ms;
+        }
+        break;
+      case InitReport::Kind::kFailed:
+        start_error_ = std::string(report.text, strnlen(report.text, sizeof report.text));
+        break;
+      case InitReport::Kind::kMainEnded:
+        main_status_ = report.wait_status;
+        if (phase_ == Phase::kRunning) terminate();
+        break;
+    }
+  }
+}
+
+void Supervisor::on_init_ended() {
+  on_init_reports();
+  waitid(P_PIDFD, static_cast<id_t>(job_.pidfd.get()), nullptr, WEXITED);
+  job_.pidfd.reset();
+  job_.channel.reset();
+  finish_if_empty();
+}
+
+void Supervisor::on_deadline() {
+  switch (phase_) {
+    case Phase::kRunning:
+      imposed_ = Outcome::kTimedOut;
+      terminate();
+      return;
+    case Phase::kTerminating:
+      kill_all();
+      return;
+    case Phase::kKilling:
+      finish_if_empty();
+      return;
+    case Phase::kWaiting:
+    case Phase::kOver:
+      return;
+  }
+}
+
+void Supervisor::terminate() {
+  phase_ = Phase::kTerminating;
+  tell_init(kInitTerminate);
+  deadline_ = boot_time_ms() + std::max<std::int64_t>(spec_.launch.grace_ms, 0);
+}
+
+void Supervisor::kill_all() {
+  phase_ = Phase::kKilling;
+  cgroup_.kill_all();
+  tell_init(kInitKill);
+  if (!job_.pidfd.valid()) {
+    signal_descendants(SIGKILL);
+  } else if (spec_.walls.namespaces && kill_pause_ms_ == kKillRepeatMsMax) {
+    // Init does not answer (its mounts may hang); its death takes the whole namespace with it.
+    syscall(SYS_pidfd_send_signal, job_.pidfd.get(), SIGKILL, nullptr, 0U);
+  }
+  deadline_ = boot_time_ms() + kill_pause_ms_;
+  kill_pause_ms_ = std::min(kill_pause_ms_ * 2, kKillRepeatMsMax);
+}
+
+// Without init, what is left has no one to collect it but us: children of a killed init come to this process.
+void Supervisor::finish_if_empty() {
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  const bool childless = waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD;
+  if (!job_.pidfd.valid() && childless && cgroup_.empty()) {
+    finish();
+  } else {
+    kill_all();
+  }
+}
+
+void Supervisor::finish() {
+  phase_ = Phase::kOver;
+  if (log_pipe_.valid()) drain_log(1 << 20);
+  log_->finish();
+  const AttemptExit record = exit_record();
+  TG_CRASH_POINT("supervise.before_exit_record");
+  Result<void> written = write_exit_record(dir_, record);
+  // A full disk must not turn a known end into an unknown one.
+  constexpr useconds_t kRetryUs = 200'000;
+  constexpr int kRetriesMax = 300;
+  for (int tries = 0; !written && tries < kRetriesMax; ++tries) {
+    usleep(kRetryUs);
+    written = write_exit_record(dir_, record);
+  }
+  TG_CRASH_POINT("supervise.after_exit_record");
+  cgroup_.remove();
+  say(kStateEnded);
+}
+
+void Supervisor::drain_log(int rounds) {
+  char buffer[kLogReadBytes];
+  while (rounds-- > 0) {
+    const ssize_t got = read(log_pipe_.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return;
+    if (got == 0) {
+      log_pipe_.reset();
+      return;
+    }
+    log_->append({buffer, static_cast<std::size_t>(got)});
+  }
+}
+
+void Supervisor::tell_init(char command) const {
+  if (job_.channel.valid()) send_packet(job_.channel.get(), {&command, 1});
+}
+
+std::string_view Supervisor::state_word() const {
+  if (phase_ == Phase::kOver) return kStateEnded;
+  return executed_ ? kStateRunning : kStateWaiting;
+}
+
+AttemptExit Supervisor::exit_record() const {
+  AttemptExit record;
+  record.key = spec_.launch.key;
+  if (main_status_ && executed_) {
+    if (WIFEXITED(*main_status_)) record.exit_status = WEXITSTATUS(*main_status_);
+    if (WIFSIGNALED(*main_status_)) record.signal = WTERMSIG(*main_status_);
+  }
+  const bool ran = executed_ && start_error_.empty();
+  if (imposed_) {
+    record.outcome = *imposed_;
+  } else if (!ran) {
+    record.outcome = Outcome::kNotStarted;
+  } else if (!main_status_) {
+    record.outcome = Outcome::kLost;
+  } else {
+    record.outcome = record.exit_status == 0 ? Outcome::kSucceeded : Outcome::kFailed;
+  }
+  record.out_of_memory = record.outcome == Outcome::kFailed && cgroup_.out_of_memory_kills() > 0;
+  record.message = ending_message();
+  if (record.out_of_memory) {
+    record.message = "killed by its host memory limit of " + format_bytes(spec_.launch.limits.memory);
+  }
+  return record;
+}
+
+std::string Supervisor::ending_message() const {
+  if (imposed_ == Outcome::kTimedOut) {
+    return "stopped at its time limit of " + format_duration_ms(spec_.launch.time_limit_ms);
+  }
+  if (imposed_ == Outcome::kCancelled) return executed_ ? "cancelled" : "cancelled before it started";
+  if (imposed_ == Outcome::kDeviceLost) return "stopped because an NPU that it held went away";
+  if (!start_error_.empty()) return start_error_;
+  if (!main_status_) return "its init process was killed: what became of it is unknown";
+  if (WIFSIGNALED(*main_status_)) return "ended by signal " + std::to_string(WTERMSIG(*main_status_));
+  return "exited with status " + std::to_string(WEXITSTATUS(*main_status_));
+}
+
+void become_supervisor() {
+  setsid();
+  umask(022);
+  prctl(PR_SET_NAME, "tangram-superv");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Only root may ask to be spared; without it the supervisor takes its chance like everything else.
+  (void)write_control("/proc/self/oom_score_adj", "-900");
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2})
+    signal(number, SIG_IGN);
+  syscall(SYS_close_range, static_cast<unsigned>(kControlFd) + 1, ~0U, 0U);
+  for (const int fd : {kSpecFd, kControlFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+Result<SuperviseSpec> read_spec() {
+  const UniqueFd file(kSpecFd);
+  TG_TRY(const std::string bytes, read_fd(kSpecFd, kSpecBytesMax));
+  return decode(bytes);
+}
+
+}  // namespace
+
+int run_supervisor() {
+  become_supervisor();
+  const auto refuse = [](const Error& error) {
+    send_packet(kControlFd, std::string(kFailedPrefix) + error.to_string());
+    return 1;
+  };
+  Result<SuperviseSpec> spec = read_spec();
+  if (!spec) return refuse(spec.error());
+  Supervisor supervisor(std::move(*spec));
+  if (const Result<void> ready = supervisor.get_ready(); !ready) return refuse(ready.error());
+  supervisor.run();
+  return 0;
+}
+
+int run_probe_namespaces() {
+  const Result<void> made = probe_namespaces();
+  const std::string answer = made ? "ok" : made.error().to_string();
+  return send_packet(kControlFd, answer) ? 0 : 1;
+}
+
+}  // namespace tangram::runner

@@ -1,0 +1,100 @@
+#include "service/access.h"
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wire/texts.h"
+
+namespace tangram::service {
+namespace {
+
+std::optional<JobId> parse_id(std::string_view text) {
+  if (!text.starts_with("j-")) return std::nullopt;
+  text.remove_prefix(2);
+  std::uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return JobId(number);
+}
+
+std::optional<TenantId> owner(const State& state, JobId job) {
+  if (const auto status = state.core().job(job)) return status->spec.tenant;
+  if (const auto ended = state.ended(job)) return ended->status.spec.tenant;
+  return std::nullopt;
+}
+
+tl::unexpected<Error> no_such_job(std::string_view reference) {
+  return fail(Code::kNotFound, "job.unknown", "no job " + std::string(reference),
+              "`tangram queue --all` lists your jobs", {{"job", std::string(reference)}});
+}
+
+Result<JobId> find_by_name(const State& state, const Caller& caller, std::string_view name) {
+  if (!caller.is_operator()) {
+    if (const auto own = state.find_job(caller.tenant, name)) return *own;
+  }
+  std::vector<std::pair<JobId, TenantId>> live;
+  std::vector<std::pair<JobId, TenantId>> ended;
+  for (const TenantView& tenant : state.core().tenants()) {
+    if (!may_see(state, caller, tenant.id)) continue;
+    const auto job = state.find_job(tenant.id, name);
+    if (job) (state.live(*job) != nullptr ? live : ended).emplace_back(*job, tenant.id);
+  }
+  const auto& candidates = live.empty() ? ended : live;
+  if (candidates.empty()) return no_such_job(name);
+  if (candidates.size() == 1) return candidates.front().first;
+  return fail(Code::kFailedPrecondition, "job.ambiguous",
+              std::to_string(candidates.size()) + " tenants have a job named " + std::string(name),
+              "name it by its id, or as TENANT/" + std::string(name));
+}
+
+}  // namespace
+
+Result<Caller> identify(const State& state, const Options& options, uid_t uid) {
+  if (uid == 0 || uid == options.own_uid) return Caller{Caller::Kind::kOperator, uid, TenantId()};
+  if (const auto tenant = state.tenant_of_uid(uid)) return Caller{Caller::Kind::kTenant, uid, *tenant};
+  return fail(Code::kUnauthenticated, "caller.unknown",
+              "uid " + std::to_string(uid) + " is neither the operator nor listed in a tenant",
+              "ask the operator to add it to `members` of your tenant", {{"uid", std::int64_t{uid}}});
+}
+
+Result<void> require_operator(const Caller& caller, std::string_view what) {
+  if (caller.is_operator()) return {};
+  return fail(Code::kPermissionDenied, "caller.not_operator", "only the operator may " + std::string(what),
+              "run it as root, or ask the operator");
+}
+
+bool may_see(const State& state, const Caller& caller, TenantId tenant) {
+  return caller.is_operator() || state.is_within(tenant, caller.tenant);
+}
+
+Result<TenantId> find_tenant(const State& state, const Caller& caller, std::string_view name) {
+  const auto found = state.core().find_tenant(name);
+  if (found && may_see(state, caller, *found)) return *found;
+  return fail(Code::kNotFound, "tenant.unknown", "no tenant " + std::string(name),
+              "`tangram quota` lists the tenants", {{"tenant", std::string(name)}});
+}
+
+Result<JobId> parse_job_id(std::string_view text) {
+  if (const auto id = parse_id(text)) return *id;
+  return fail(Code::kInvalidArgument, "input.bad_value", "\"" + std::string(text) + "\" is no id of a job",
+              "an id looks like j-17");
+}
+
+Result<JobId> find_job(const State& state, const Caller& caller, std::string_view reference) {
+  if (const auto id = parse_id(reference)) {
+    const auto tenant = owner(state, *id);
+    if (!tenant || !may_see(state, caller, *tenant)) return no_such_job(reference);
+    return *id;
+  }
+  const auto slash = reference.find('/');
+  if (slash == std::string_view::npos) return find_by_name(state, caller, reference);
+  const auto tenant = state.core().find_tenant(reference.substr(0, slash));
+  if (!tenant || !may_see(state, caller, *tenant)) return no_such_job(reference);
+  const auto job = state.find_job(*tenant, reference.substr(slash + 1));
+  if (!job) return no_such_job(reference);
+  return *job;
+}
+
+}  // namespace tangram::service

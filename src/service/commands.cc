@@ -1,0 +1,210 @@
+// The use-cases that change something: each is one command of the writer.
+#include <algorithm>
+#include <utility>
+
+#include "service/service_impl.h"
+#include "service/submission.h"
+#include "wire/errors.h"
+#include "wire/texts.h"
+
+namespace tangram::service {
+namespace {
+
+using wire::format_job_id;
+
+Error ended_error(JobId job, const EndedJob& ended) {
+  return {Code::kFailedPrecondition,
+          "job.ended",
+          "job " + format_job_id(job) + " has ended: " + std::string(to_string(ended.outcome)),
+          "`tangram logs " + format_job_id(job) + "` shows its output",
+          {},
+          nullptr};
+}
+
+// One document on a copy of the state; on success, the record that was applied, if one was needed.
+struct Applied {
+  wire::ApplyItem item;
+  std::optional<wire::JournalRecord> record;
+};
+
+Result<Applied> apply_tenant(const State& state, const Options& options, const wire::TenantDoc& document) {
+  Applied applied;
+  applied.item = {"Tenant", document.name, "created"};
+  TG_TRY(auto record, resolve_tenant(state, options, document));
+  const auto known = state.core().find_tenant(document.name);
+  if (known) {
+    const auto before = state.core().tenant(*known);
+    const wire::TenantExtras* extras = state.extras(*known);
+    const bool same = before->spec == record.input.spec && extras != nullptr && *extras == record.extras;
+    applied.item.result = same ? "unchanged" : "changed";
+    if (same) return applied;
+  }
+  applied.record = std::move(record);
+  return applied;
+}
+
+Result<Applied> apply_job(const State& state, const Options& options, const Caller& caller,
+                          const wire::JobSubmission& document) {
+  Applied applied;
+  applied.item = {"Job", document.name, "created"};
+  if (!document.name.empty()) {
+    const auto tenant = state.core().find_tenant(document.tenant);
+    if (tenant && state.name_in_use(*tenant, document.name)) {
+      wire::JobSubmission unnamed = document;
+      unnamed.name.clear();
+      TG_TRY(auto wanted, resolve_submission(state, options, caller, unnamed));
+      wanted.program.name = document.name;
+      if (is_same_job(state, *state.find_job(*tenant, document.name), wanted)) {
+        applied.item.result = "unchanged";
+        return applied;
+      }
+    }
+  }
+  TG_TRY(auto record, resolve_submission(state, options, caller, document));
+  applied.item.name = record.program.name;
+  applied.record = std::move(record);
+  return applied;
+}
+
+Result<wire::ApplyAnswer> apply_all(Transaction& transaction, const Options& options, const Caller& caller,
+                                    const std::vector<wire::Document>& documents) {
+  // Each document is checked against what those before it make, and nothing counts until all have passed.
+  State fork = transaction.state();
+  wire::ApplyAnswer answer;
+  std::vector<wire::JournalRecord> records;
+  for (const wire::Document& document : documents) {
+    const auto* tenant = std::get_if<wire::TenantDoc>(&document.value);
+    auto applied = tenant != nullptr
+                       ? apply_tenant(fork, options, *tenant)
+                       : apply_job(fork, options, caller, std::get<wire::JobSubmission>(document.value));
+    if (!applied) {
+      Error error = std::move(applied).error();
+      if (documents.size() > 1) error.message = document.where + ": " + error.message;
+      return fail(std::move(error));
+    }
+    answer.items.push_back(std::move(applied->item));
+    if (!applied->record) continue;
+    fork.apply(*applied->record, transaction.now());
+    records.push_back(std::move(*applied->record));
+  }
+  for (wire::JournalRecord& record : records) transaction.record(std::move(record));
+  return answer;
+}
+
+Answer problem(const Error& error) { return {wire::http_status(error), wire::write_problem(error)}; }
+
+// Submits one job; a --no-wait job that cannot start at once is an error, although it is on record.
+struct Submitted {
+  Result<wire::JobView> view;
+  bool recorded = false;
+};
+
+Submitted submit_one(Transaction& transaction, const Options& options, const Caller& caller,
+                     const Result<wire::JobSubmission>& submission, const SubmitRequest& request) {
+  if (!submission) return {fail(submission.error()), false};
+  auto record = resolve_submission(transaction.state(), options, caller, *submission);
+  if (!record) return {fail(std::move(record).error()), false};
+  record->program.idempotency_key = request.idempotency_key;
+  if (!request.idempotency_key.empty()) record->program.request_hash = request.request_hash;
+  const JobSpec spec = record->input.spec;
+  transaction.record(std::move(*record));
+  if (spec.no_wait) {
+    transaction.decide();
+    const auto ended = transaction.state().ended(spec.id);
+    if (ended && ended->outcome == Outcome::kRefused) {
+      return {fail(make_refusal(transaction.state(), *ended)), true};
+    }
+  }
+  return {make_job_view(transaction.state(), spec.id), true};
+}
+
+Answer submit_all(Transaction& transaction, const Options& options, const Caller& caller,
+                  const SubmitRequest& request) {
+  if (!request.idempotency_key.empty()) {
+    if (const auto* before = transaction.state().answer(caller.uid, request.idempotency_key)) {
+      if (before->request_hash == request.request_hash) return {before->status, before->body};
+      return problem({Code::kAlreadyExists,
+                      "idempotency.mismatch",
+                      "Idempotency-Key " + request.idempotency_key + " was used for another request",
+                      "use a new key for a new request",
+                      {},
+                      nullptr});
+    }
+  }
+  Answer answer;
+  bool recorded = false;
+  if (request.submissions.batch) {
+    wire::SubmitAnswer items;
+    for (const auto& submission : request.submissions.items) {
+      Submitted submitted = submit_one(transaction, options, caller, submission, request);
+      recorded = recorded || submitted.recorded;
+      items.items.push_back(std::move(submitted.view));
+    }
+    answer = {200, wire::write(items)};
+  } else {
+    const Submitted submitted =
+        submit_one(transaction, options, caller, request.submissions.items.front(), request);
+    recorded = submitted.recorded;
+    answer = submitted.view ? Answer{201, wire::write(*submitted.view)} : problem(submitted.view.error());
+  }
+  if (recorded && !request.idempotency_key.empty()) {
+    transaction.record(wire::IdempotentAnswer{caller.uid, request.idempotency_key, request.request_hash,
+                                              answer.status, answer.body});
+  }
+  return answer;
+}
+
+}  // namespace
+
+void Service::apply(const Caller& caller, std::vector<wire::Document> documents, Done<wire::ApplyAnswer> done) {
+  if (auto allowed = require_operator(caller, "apply documents"); !allowed) {
+    done(fail(std::move(allowed).error()));
+    return;
+  }
+  impl_->command<wire::ApplyAnswer>(
+      [options = impl_->options, caller, documents = std::move(documents)](Transaction& transaction) {
+        return apply_all(transaction, options, caller, documents);
+      },
+      std::move(done));
+}
+
+void Service::delete_tenant(const Caller& caller, std::string name, Done<void> done) {
+  if (auto allowed = require_operator(caller, "delete a tenant"); !allowed) {
+    done(fail(std::move(allowed).error()));
+    return;
+  }
+  impl_->command<void>(
+      [caller, name = std::move(name)](Transaction& transaction) -> Result<void> {
+        TG_TRY(const TenantId id, find_tenant(transaction.state(), caller, name));
+        TG_TRY_VOID(transaction.state().core().check(Input(TenantDeleted{id})));
+        transaction.record(TenantDeleted{id});
+        return {};
+      },
+      std::move(done));
+}
+
+void Service::submit(const Caller& caller, SubmitRequest request, std::function<void(Answer)> done) {
+  impl_->command<Answer>(
+      [options = impl_->options, caller, request = std::move(request)](Transaction& transaction) -> Result<Answer> {
+        return submit_all(transaction, options, caller, request);
+      },
+      [done = std::move(done)](Result<Answer> answer) {
+        done(answer ? std::move(*answer) : problem(answer.error()));
+      });
+}
+
+void Service::cancel(const Caller& caller, std::string reference, Done<wire::JobView> done) {
+  impl_->command<wire::JobView>(
+      [caller, reference = std::move(reference)](Transaction& transaction) -> Result<wire::JobView> {
+        const State& state = transaction.state();
+        TG_TRY(const JobId job, find_job(state, caller, reference));
+        if (const auto ended = state.ended(job)) return fail(ended_error(job, *ended));
+        const wire::JobCancelledRecord record{{job}, caller.uid};
+        TG_TRY_VOID(state.core().check(Input(record.input)));
+        if (!state.core().job(job)->cancel_requested) transaction.record(record);
+        return make_job_view(state, job);
+      },
+      std::move(done));
+}
+
+}  // namespace tangram::service

@@ -1,0 +1,126 @@
+#include "service/device_watch.h"
+
+#include <utility>
+
+#include "base/log.h"
+
+namespace tangram::service {
+namespace {
+
+std::string loss_text(const DeviceNpu& npu) {
+  std::string text = "NPU " + std::to_string(npu.physical_id) + " is " + std::string(to_string(npu.health));
+  if (!npu.health_note.empty()) text += ": " + npu.health_note;
+  return text;
+}
+
+// A loss lasts from the look that first showed it.
+std::map<std::uint32_t, DeviceLook::Loss> find_losses(std::map<std::uint32_t, DeviceLook::Loss> losses,
+                                                       const DeviceReadings& readings,
+                                                       std::chrono::steady_clock::time_point at) {
+  std::map<std::uint32_t, const DeviceNpu*> seen;
+  for (const DeviceNpu& npu : readings.npus) {
+    seen[npu.physical_id] = &npu;
+    losses.try_emplace(npu.physical_id);
+  }
+  for (auto& [id, loss] : losses) {
+    const auto found = seen.find(id);
+    const bool lost = found == seen.end() || found->second->health == Health::kAbsent ||
+                      found->second->health == Health::kCritical;
+    if (!lost) {
+      loss = {};
+      continue;
+    }
+    if (!loss.lost) loss.since = at;
+    loss.lost = true;
+    if (!readings.available) {
+      loss.why = "NPU " + std::to_string(id) + " went away: the driver is not reachable";
+    } else if (found == seen.end()) {
+      loss.why = "NPU " + std::to_string(id) + " is absent";
+    } else {
+      loss.why = loss_text(*found->second);
+    }
+  }
+  return losses;
+}
+
+}  // namespace
+
+DeviceWatch::DeviceWatch(Devices& devices, const Options& options,
+                         std::function<void(const DeviceLook&)> on_look)
+    : devices_(devices), interval_(options.scan_interval_ms), on_look_(std::move(on_look)) {}
+
+DeviceWatch::~DeviceWatch() { stop(); }
+
+void DeviceWatch::expect(const std::vector<std::uint32_t>& physical_ids) {
+  const std::lock_guard lock(mutex_);
+  for (const std::uint32_t id : physical_ids) last_.losses.try_emplace(id);
+}
+
+void DeviceWatch::start() {
+  std::unique_lock lock(mutex_);
+  thread_ = std::thread([this] { run(); });
+  changed_.wait(lock, [this] { return looked_ || stopping_; });
+}
+
+void DeviceWatch::stop() {
+  std::vector<std::function<void(const DeviceLook&)>> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    dropped.swap(asked_);
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void DeviceWatch::look_soon(std::function<void(const DeviceLook&)> done) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  asked_.push_back(std::move(done));
+  changed_.notify_all();
+}
+
+DeviceLook DeviceWatch::last() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+void DeviceWatch::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    auto asked = std::exchange(asked_, {});
+    lock.unlock();
+    const DeviceLook now = look();
+    on_look_(now);
+    for (const auto& done : asked) done(now);
+    lock.lock();
+    last_ = now;
+    looked_ = true;
+    changed_.notify_all();
+    changed_.wait_for(lock, interval_, [this] { return stopping_ || !asked_.empty(); });
+  }
+}
+
+DeviceLook DeviceWatch::look() {
+  auto scan = devices_.scan();
+  DeviceLook before = last();
+  DeviceLook now;
+  if (scan) {
+    now.readings.available = true;
+    now.readings.driver_version = std::move(scan->driver_version);
+    now.readings.npus = std::move(scan->npus);
+  } else {
+    now.readings.note = scan.error().to_string();
+    if (!scan.error().hint.empty()) now.readings.note += "; " + scan.error().hint;
+  }
+  now.at = std::chrono::steady_clock::now();
+  now.losses = find_losses(std::move(before.losses), now.readings, now.at);
+  if (before.readings.available && !scan) log::error("the devices are away: " + now.readings.note);
+  if (!before.readings.available && scan) {
+    log::info("the devices are there: " + std::to_string(now.readings.npus.size()) + " NPUs, driver " +
+              (now.readings.driver_version.empty() ? "unknown" : now.readings.driver_version));
+  }
+  return now;
+}
+
+}  // namespace tangram::service

@@ -1,0 +1,217 @@
+#include "service/submission.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "wire/texts.h"
+
+namespace tangram::service {
+namespace {
+
+Result<TenantId> tenant_of(const State& state, const Caller& caller, const wire::JobSubmission& submission) {
+  if (caller.is_operator()) {
+    if (submission.tenant.empty()) {
+      return fail(Code::kInvalidArgument, "input.missing_field", "tenant is missing",
+                  "say for which tenant the job runs: --tenant NAME");
+    }
+    return find_tenant(state, caller, submission.tenant);
+  }
+  const auto own = state.core().tenant(caller.tenant);
+  if (own && (submission.tenant.empty() || submission.tenant == own->spec.name)) return caller.tenant;
+  // The same answer for foreign and for unknown tenants.
+  return fail(Code::kPermissionDenied, "tenant.not_yours",
+              "uid " + std::to_string(caller.uid) + " may not submit for tenant " + submission.tenant,
+              own ? "leave the tenant out, or say " + own->spec.name : std::string());
+}
+
+Result<void> check_bounds(const State& state, const Options& options, TenantId tenant) {
+  const auto all = static_cast<std::int64_t>(state.live_jobs().size());
+  if (all >= options.jobs_max) {
+    return fail(Code::kResourceExhausted, "queue.full",
+                "the daemon keeps at most " + std::to_string(options.jobs_max) + " unfinished jobs",
+                "wait until some have ended", {{"limit", options.jobs_max}, {"used", all}});
+  }
+  const std::int64_t own = state.live_count(tenant);
+  if (own >= options.jobs_per_tenant_max) {
+    return fail(Code::kResourceExhausted, "queue.tenant_full",
+                "a tenant may have at most " + std::to_string(options.jobs_per_tenant_max) + " unfinished jobs",
+                "wait until some have ended, or cancel some",
+                {{"limit", options.jobs_per_tenant_max}, {"used", own}});
+  }
+  return {};
+}
+
+// A name that reads like an id would make every later reference ambiguous.
+bool reads_like_id(std::string_view name) {
+  return name.starts_with("j-") && name.size() > 2 &&
+         std::all_of(name.begin() + 2, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Result<void> check_job_name(const State& state, TenantId tenant, const std::string& name) {
+  if (reads_like_id(name)) {
+    return fail(Code::kInvalidArgument, "input.reserved", "name: " + name + " reads like the id of a job",
+                "choose a name that is not j-<number>");
+  }
+  if (state.name_in_use(tenant, name)) {
+    const auto holder = state.find_job(tenant, name);
+    return fail(Code::kAlreadyExists, "job.name_in_use",
+                "the unfinished job " + wire::format_job_id(*holder) + " has the name " + name + " already",
+                "choose another name, or `tangram cancel " + name + "` first",
+                {{"name", name}, {"job", wire::format_job_id(*holder)}});
+  }
+  return {};
+}
+
+Bytes default_memory(const State& state, TenantId tenant) {
+  Bytes memory;
+  for (const NpuView& npu : state.core().npus()) {
+    const Bytes size = npu.report.memory;
+    if (size.count > 0 && (memory.count == 0 || size < memory)) memory = size;
+  }
+  return std::min(memory, state.core().effective_quota(tenant).memory_per_npu);
+}
+
+struct HostField {
+  std::string_view name;
+  std::optional<std::int64_t> asked;
+  std::optional<std::int64_t> tenant_default;
+  std::int64_t daemon_default;
+};
+
+Result<std::int64_t> resolve_host(const HostField& field) {
+  const std::int64_t bound = field.tenant_default.value_or(field.daemon_default);
+  const std::int64_t value = field.asked.value_or(bound);
+  if (value <= bound) return value;
+  return fail(Code::kPolicyRefused, "host." + std::string(field.name) + ".above_limit",
+              "host." + std::string(field.name) + ": asked for " + std::to_string(value) + ", at most " +
+                  std::to_string(bound) + " is allowed",
+              "ask for less, or ask the operator to raise jobDefaults of the tenant",
+              {{"requested", value}, {"limit", bound}});
+}
+
+std::optional<std::int64_t> count_of(const std::optional<Bytes>& bytes) {
+  if (!bytes) return std::nullopt;
+  return bytes->count;
+}
+
+Result<HostLimits> resolve_host_limits(const Options& options, const wire::TenantExtras* extras,
+                                       const wire::HostLimitsDoc& asked) {
+  const wire::HostLimitsDoc tenant = extras != nullptr ? extras->job_defaults : wire::HostLimitsDoc{};
+  const HostLimits& daemon = options.host_defaults;
+  HostLimits limits;
+  TG_TRY(limits.cpu_milli, resolve_host({"cpus", asked.cpu_milli, tenant.cpu_milli, daemon.cpu_milli}));
+  TG_TRY(const std::int64_t memory,
+         resolve_host({"memory", count_of(asked.memory), count_of(tenant.memory), daemon.memory.count}));
+  limits.memory = Bytes(memory);
+  TG_TRY(limits.processes, resolve_host({"processes", asked.processes, tenant.processes, daemon.processes}));
+  return limits;
+}
+
+Request make_request(const State& state, TenantId tenant, const wire::JobSubmission& submission) {
+  Request request;
+  if (submission.slice) request.kind = RequestKind::kSlice;
+  if (submission.share) request.kind = RequestKind::kShare;
+  const std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  request.npus = static_cast<std::int32_t>(std::clamp<std::int64_t>(submission.npus, 0, most));
+  request.memory_per_npu = submission.memory.value_or(default_memory(state, tenant));
+  return request;
+}
+
+Result<void> check_uid(const State& state, const Options& options, TenantId tenant, std::uint32_t uid,
+                       const std::string& field) {
+  if (uid == 0 || uid == options.own_uid) {
+    return fail(Code::kInvalidArgument, "tenant.uid.operator",
+                field + ": uid " + std::to_string(uid) + " is the operator's", "choose a uid of the tenant's own");
+  }
+  const auto holder = state.tenant_of_uid(uid);
+  if (!holder || *holder == tenant) return {};
+  const auto view = state.core().tenant(*holder);
+  return fail(Code::kAlreadyExists, "tenant.uid.in_use",
+              field + ": uid " + std::to_string(uid) + " belongs to tenant " + (view ? view->spec.name : "?"),
+              "a uid may act for one tenant only", {{"uid", std::int64_t{uid}}});
+}
+
+}  // namespace
+
+Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Options& options,
+                                                    const Caller& caller, const wire::JobSubmission& submission) {
+  TG_TRY(const TenantId tenant, tenant_of(state, caller, submission));
+  TG_TRY_VOID(check_bounds(state, options, tenant));
+  if (!submission.name.empty()) TG_TRY_VOID(check_job_name(state, tenant, submission.name));
+
+  wire::JobSubmittedRecord record;
+  JobSpec& spec = record.input.spec;
+  spec.id = state.next_job_id();
+  spec.tenant = tenant;
+  spec.priority = submission.priority;
+  spec.request = make_request(state, tenant, submission);
+  spec.bandwidth_bps = submission.bandwidth_bps;
+  spec.time_limit_ms =
+      submission.time_limit_ms.value_or(state.core().effective_quota(tenant).run_time_ms);
+  spec.no_wait = submission.no_wait;
+  spec.restart = submission.restart;
+  spec.restarts_max = submission.restarts_max;
+
+  wire::JobProgram& program = record.program;
+  program.name = submission.name.empty() ? wire::format_job_id(spec.id) : submission.name;
+  program.labels = submission.labels;
+  program.command = submission.command;
+  program.env = submission.env;
+  program.workdir = submission.workdir;
+  program.submitter_uid = caller.uid;
+  TG_TRY(program.host, resolve_host_limits(options, state.extras(tenant), submission.host));
+
+  TG_TRY_VOID(state.core().check(Input(record.input)));
+  return record;
+}
+
+Result<wire::TenantPutRecord> resolve_tenant(const State& state, const Options& options,
+                                             const wire::TenantDoc& document) {
+  const auto known = state.core().find_tenant(document.name);
+  if (!known && static_cast<std::int64_t>(state.core().tenants().size()) >= options.tenants_max) {
+    return fail(Code::kResourceExhausted, "tenants.full",
+                "the daemon keeps at most " + std::to_string(options.tenants_max) + " tenants",
+                "delete one with `tangram tenant delete NAME`", {{"limit", options.tenants_max}});
+  }
+  wire::TenantPutRecord record;
+  record.input.id = known.value_or(state.core().next_tenant_id());
+  record.input.spec = TenantSpec{document.name, document.parent, document.quota};
+  record.extras.uid = document.uid;
+  record.extras.members = document.members;
+  record.extras.job_defaults = document.job_defaults;
+
+  const TenantId id = record.input.id;
+  if (document.uid) TG_TRY_VOID(check_uid(state, options, id, *document.uid, "spec.uid"));
+  for (std::size_t i = 0; i < document.members.size(); ++i) {
+    TG_TRY_VOID(check_uid(state, options, id, document.members[i], "spec.members[" + std::to_string(i) + "]"));
+  }
+  const wire::TenantExtras* before = known ? state.extras(*known) : nullptr;
+  if (before != nullptr) record.extras.allocated_uid = before->allocated_uid;
+  if (!document.uid && !record.extras.allocated_uid) {
+    record.extras.allocated_uid = state.next_uid(options.uids.first, options.uids.count);
+    if (!record.extras.allocated_uid) {
+      return fail(Code::kResourceExhausted, "tenant.uid.exhausted",
+                  "all " + std::to_string(options.uids.count) + " uids of the range are given to tenants",
+                  "widen jobs.uids in tangramd.yaml, or give the tenant a uid");
+    }
+  }
+  TG_TRY_VOID(state.core().check(Input(record.input)));
+  return record;
+}
+
+bool is_same_job(const State& state, JobId job, const wire::JobSubmittedRecord& wanted) {
+  const auto status = state.core().job(job);
+  const LiveJob* live = state.live(job);
+  if (!status || live == nullptr) return false;
+  JobSpec spec = wanted.input.spec;
+  spec.id = job;
+  wire::JobProgram program = wanted.program;
+  program.submitter_uid = live->program->submitter_uid;
+  program.idempotency_key = live->program->idempotency_key;
+  program.request_hash = live->program->request_hash;
+  return status->spec == spec && *live->program == program;
+}
+
+}  // namespace tangram::service

@@ -1,0 +1,60 @@
+#include "service/timer.h"
+
+namespace tangram::service {
+
+Timer::Timer() : thread_([this] { run(); }) {}
+
+Timer::~Timer() { stop(); }
+
+Timer::Handle Timer::after(std::chrono::milliseconds delay, std::function<void()> call) {
+  const std::lock_guard lock(mutex_);
+  const Handle handle{std::chrono::steady_clock::now() + delay, next_++};
+  if (stopping_) return handle;
+  calls_.emplace(handle, std::move(call));
+  changed_.notify_one();
+  return handle;
+}
+
+void Timer::cancel(Handle handle) {
+  std::function<void()> dropped;  // destroyed outside the lock: it may own anything
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find(handle);
+  if (found == calls_.end()) return;
+  dropped = std::move(found->second);
+  calls_.erase(found);
+}
+
+void Timer::stop() {
+  std::map<Handle, std::function<void()>> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    dropped.swap(calls_);
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Timer::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (calls_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const auto first = calls_.begin();
+    const auto due = first->first.first;
+    if (due > std::chrono::steady_clock::now()) {
+      changed_.wait_until(lock, due);
+      continue;
+    }
+    auto call = std::move(first->second);
+    calls_.erase(first);
+    lock.unlock();
+    call();
+    call = nullptr;
+    lock.lock();
+  }
+}
+
+}  // namespace tangram::service

@@ -1,0 +1,361 @@
+#include "service/views.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/invariant.h"
+
+namespace tangram::service {
+namespace {
+
+using wire::format_job_id;
+using wire::Language;
+
+std::optional<std::int64_t> limited(std::int64_t value) {
+  if (value >= kUnlimited) return std::nullopt;
+  return value;
+}
+
+std::optional<Bytes> asked_memory(const Request& request) {
+  if (request.memory_per_npu.count <= 0) return std::nullopt;
+  return request.memory_per_npu;
+}
+
+std::int64_t used_of(const Usage& usage, Dimension dimension) {
+  switch (dimension) {
+    case Dimension::kNpus: return usage.npus;
+    case Dimension::kMemoryTotal: return usage.memory_total.count;
+    case Dimension::kAiCores: return usage.ai_cores;
+    case Dimension::kRunningJobs: return usage.running_jobs;
+    case Dimension::kBandwidth: return usage.bandwidth_bps;
+    case Dimension::kMemoryPerNpu:
+    case Dimension::kRunTime:
+    case Dimension::kPriorities: break;
+  }
+  return 0;
+}
+
+std::int64_t limit_of(const Quota& quota, Dimension dimension) {
+  switch (dimension) {
+    case Dimension::kNpus: return quota.npus;
+    case Dimension::kMemoryTotal: return quota.memory_total.count;
+    case Dimension::kAiCores: return quota.ai_cores;
+    case Dimension::kRunningJobs: return quota.running_jobs;
+    case Dimension::kBandwidth: return quota.bandwidth_bps;
+    case Dimension::kMemoryPerNpu:
+    case Dimension::kRunTime:
+    case Dimension::kPriorities: break;
+  }
+  return kUnlimited;
+}
+
+// The dimensions whose use can be shown beside a waiting job without a replay, and what the job adds to them.
+std::optional<std::pair<Dimension, std::int64_t>> charge_of(const JobSpec& spec, ReasonCode reason) {
+  switch (reason) {
+    case ReasonCode::kQuotaNpus: return std::pair{Dimension::kNpus, std::int64_t{spec.request.npus}};
+    case ReasonCode::kQuotaRunningJobs: return std::pair{Dimension::kRunningJobs, std::int64_t{1}};
+    case ReasonCode::kQuotaBandwidth: return std::pair{Dimension::kBandwidth, spec.bandwidth_bps};
+    case ReasonCode::kNone:
+    case ReasonCode::kQuotaMemoryTotal:
+    case ReasonCode::kQuotaAiCores:
+    case ReasonCode::kQuotaKept:
+    case ReasonCode::kQuotaMemoryPerNpu:
+    case ReasonCode::kQuotaRunTime:
+    case ReasonCode::kQuotaPriority:
+    case ReasonCode::kQuotaNpusNever:
+    case ReasonCode::kQuotaMemoryTotalNever:
+    case ReasonCode::kQuotaAiCoresNever:
+    case ReasonCode::kQuotaRunningJobsNever:
+    case ReasonCode::kQuotaBandwidthNever:
+    case ReasonCode::kNpusBusy:
+    case ReasonCode::kNpusUnhealthy:
+    case ReasonCode::kNpusKept:
+    case ReasonCode::kNpusNever:
+    case ReasonCode::kMemoryNever:
+    case ReasonCode::kNoDevices:
+    case ReasonCode::kSliceUnsupported:
+    case ReasonCode::kShareUnsupported: break;
+  }
+  return std::nullopt;
+}
+
+// The tenant on the path to the top whose limit the job would pass.
+std::optional<Blocker> quota_blocker(const Scheduler& core, const JobSpec& spec, ReasonCode reason) {
+  const auto charge = charge_of(spec, reason);
+  if (!charge) return std::nullopt;
+  for (std::optional<TenantId> at = spec.tenant; at;) {
+    const auto tenant = core.tenant(*at);
+    if (!tenant) return std::nullopt;
+    Blocker blocker;
+    blocker.reason = reason;
+    blocker.tenant = *at;
+    blocker.dimension = charge->first;
+    blocker.asked = charge->second;
+    blocker.used = used_of(tenant->used, charge->first);
+    blocker.limit = limit_of(tenant->spec.quota, charge->first);
+    if (blocker.used + blocker.asked > blocker.limit) return blocker;
+    at = tenant->spec.parent.empty() ? std::nullopt : core.find_tenant(tenant->spec.parent);
+  }
+  return std::nullopt;
+}
+
+std::optional<Blocker> capacity_blocker(const Scheduler& core, const JobSpec& spec, ReasonCode reason) {
+  if (reason != ReasonCode::kNpusBusy && reason != ReasonCode::kNpusUnhealthy) return std::nullopt;
+  Blocker blocker;
+  blocker.reason = reason;
+  blocker.asked = spec.request.npus;
+  for (const NpuView& npu : core.npus()) {
+    if (npu.report.memory < spec.request.memory_per_npu) continue;
+    ++blocker.limit;
+    if (npu.report.health != Health::kOk) {
+      ++blocker.unhealthy;
+    } else if (npu.mode == NpuMode::kFree) {
+      ++blocker.free;
+    }
+  }
+  blocker.used = blocker.limit - blocker.free;
+  return blocker;
+}
+
+// The numbers behind a reason as far as they can be had without a replay.
+std::optional<Blocker> find_blocker(const Scheduler& core, const JobSpec& spec, ReasonCode reason) {
+  auto blocker = quota_blocker(core, spec, reason);
+  if (!blocker) blocker = capacity_blocker(core, spec, reason);
+  return blocker;
+}
+
+std::optional<wire::ReasonView> waiting_reason(const State& state, const JobStatus& status) {
+  if (status.state != JobState::kWaiting) return std::nullopt;
+  const auto blocker = find_blocker(state.core(), status.spec, status.reason);
+  if (!blocker) return wire::make_reason(status.reason, Language::kEnglish);
+  return wire::make_reason(status.spec, *blocker, names_of(state), Language::kEnglish);
+}
+
+std::vector<std::uint32_t> physical_ids(const Scheduler& core, const std::vector<NpuIndex>& held) {
+  std::vector<std::uint32_t> ids;
+  if (held.empty()) return ids;
+  for (const NpuView& npu : core.npus()) {
+    if (std::find(held.begin(), held.end(), npu.index) != held.end()) ids.push_back(npu.report.physical_id);
+  }
+  return ids;
+}
+
+wire::JobView view_of(const JobStatus& status, const wire::JobProgram& program, std::string tenant) {
+  const JobSpec& spec = status.spec;
+  wire::JobView view;
+  view.id = format_job_id(spec.id);
+  view.name = program.name;
+  view.tenant = std::move(tenant);
+  view.priority = spec.priority;
+  view.state = status.state;
+  view.npus_requested = spec.request.npus;
+  view.memory_per_npu = asked_memory(spec.request);
+  view.bandwidth_bps = spec.bandwidth_bps;
+  view.time_limit_ms = limited(spec.time_limit_ms);
+  view.no_wait = spec.no_wait;
+  view.restart = spec.restart;
+  view.restarts_max = spec.restarts_max;
+  view.restarts = status.restarts;
+  view.attempt = status.attempt;
+  view.labels = program.labels;
+  view.command = program.command;
+  view.workdir = program.workdir;
+  view.submitted_at = status.submitted_at;
+  if (status.started_at.value > 0) view.started_at = status.started_at;
+  return view;
+}
+
+wire::JobView ended_view(const EndedJob& ended) {
+  wire::JobView view = view_of(ended.status, *ended.program, ended.tenant);
+  view.npus = ended.npus;
+  view.ended_at = ended.ended_at;
+  view.outcome = ended.outcome;
+  view.exit_status = ended.exit_status;
+  view.signal = ended.signal;
+  view.message = ended.message;
+  if (ended.refusal != ReasonCode::kNone) view.reason = wire::make_reason(ended.refusal, Language::kEnglish);
+  return view;
+}
+
+bool matches(const State& state, const Caller& caller, const JobFilter& filter, const JobSpec& spec,
+             const wire::JobProgram& program, JobState job_state) {
+  if (!may_see(state, caller, spec.tenant)) return false;
+  if (filter.tenant && !state.is_within(spec.tenant, *filter.tenant)) return false;
+  if (!filter.states.empty() &&
+      std::find(filter.states.begin(), filter.states.end(), job_state) == filter.states.end()) {
+    return false;
+  }
+  return std::all_of(filter.labels.begin(), filter.labels.end(), [&](const auto& label) {
+    const auto found = program.labels.find(label.first);
+    return found != program.labels.end() && found->second == label.second;
+  });
+}
+
+// The jobs in the order of the listing, each with its position in the queue (0: not in it).
+std::vector<std::pair<JobId, std::int64_t>> listing_order(const State& state, bool all) {
+  std::vector<std::pair<JobId, std::int64_t>> order;
+  for (const JobId job : state.core().active()) order.emplace_back(job, 0);
+  std::int64_t position = 0;
+  for (const JobId job : state.core().queue()) order.emplace_back(job, ++position);
+  if (!all) return order;
+  for (const auto& [job, ended] : state.ended_jobs()) order.emplace_back(job, 0);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+}  // namespace
+
+wire::Names names_of(const State& state) {
+  wire::Names names;
+  names.tenant = [&state](TenantId id) {
+    const auto tenant = state.core().tenant(id);
+    return tenant ? tenant->spec.name : std::string();
+  };
+  names.job = [&state](JobId id) {
+    if (const LiveJob* live = state.live(id)) return live->program->name;
+    if (const auto ended = state.ended(id)) return ended->program->name;
+    return std::string();
+  };
+  return names;
+}
+
+wire::JobView make_job_view(const State& state, JobId job, std::int64_t position) {
+  if (const auto ended = state.ended(job)) return ended_view(*ended);
+  const auto status = state.core().job(job);
+  const LiveJob* live = state.live(job);
+  TG_ASSERT(status && live != nullptr, "a view of a job that is not there");
+  const auto tenant = state.core().tenant(status->spec.tenant);
+  wire::JobView view = view_of(*status, *live->program, tenant ? tenant->spec.name : std::string());
+  view.npus = physical_ids(state.core(), status->npus);
+  view.reason = waiting_reason(state, *status);
+  if (position > 0) view.position = position;
+  if (!live->last_message.empty()) view.message = live->last_message;
+  return view;
+}
+
+wire::JobList make_job_list(const State& state, const Caller& caller, const JobFilter& filter) {
+  const auto order = listing_order(state, filter.all);
+  auto at = order.begin();
+  if (filter.after) {
+    at = std::find_if(order.begin(), order.end(), [&](const auto& e) { return e.first == *filter.after; });
+    // The job has left the listing since: go on behind where its id would stand.
+    if (at == order.end()) {
+      at = std::find_if(order.begin(), order.end(), [&](const auto& e) { return e.first > *filter.after; });
+    } else {
+      ++at;
+    }
+  }
+  wire::JobList list;
+  for (; at != order.end(); ++at) {
+    const auto& [job, position] = *at;
+    const auto ended = state.ended(job);
+    const auto live_status = ended ? std::nullopt : state.core().job(job);
+    const JobSpec& spec = ended ? ended->status.spec : live_status->spec;
+    const wire::JobProgram& program = ended ? *ended->program : *state.live(job)->program;
+    if (!matches(state, caller, filter, spec, program, ended ? JobState::kEnded : live_status->state)) continue;
+    if (list.items.size() == filter.limit) {
+      list.next = list.items.back().id;
+      break;
+    }
+    list.items.push_back(make_job_view(state, job, position));
+  }
+  return list;
+}
+
+wire::StatusView make_status(const State& state, const Options& options, const Caller& caller,
+                             const DeviceReadings& readings, std::vector<std::string> missing_walls) {
+  wire::StatusView view;
+  view.version = options.version;
+  view.node = options.node;
+  view.driver_version = readings.driver_version;
+  view.devices_available = readings.available;
+  view.devices_note = readings.note;
+  view.missing_walls = std::move(missing_walls);
+  for (const NpuView& npu : state.core().npus()) {
+    wire::NpuStatusView entry;
+    entry.npu = npu.report.physical_id;
+    entry.chip = npu.report.chip;
+    entry.health = npu.report.health;
+    entry.mode = npu.mode;
+    if (npu.report.memory.count > 0) entry.memory_total = npu.report.memory;
+    if (npu.report.ai_cores > 0) entry.ai_cores = npu.report.ai_cores;
+    const auto reading = std::find_if(readings.npus.begin(), readings.npus.end(),
+                                      [&](const DeviceNpu& n) { return n.physical_id == entry.npu; });
+    if (reading != readings.npus.end()) {
+      entry.health_note = reading->health_note;
+      if (reading->memory_used.valid) entry.memory_used = reading->memory_used.value;
+      if (reading->ai_core_percent.valid) entry.ai_core_percent = reading->ai_core_percent.value;
+      if (reading->temperature_celsius.valid) entry.temperature_celsius = reading->temperature_celsius.value;
+      if (reading->power_milliwatt.valid) entry.power_milliwatt = reading->power_milliwatt.value;
+    }
+    if (npu.mode == NpuMode::kFree && npu.report.health == Health::kOk) ++view.npus_free;
+    const auto status = npu.job.valid() ? state.core().job(npu.job) : std::nullopt;
+    if (status && may_see(state, caller, status->spec.tenant)) {
+      const wire::Names names = names_of(state);
+      entry.tenant = names.tenant(status->spec.tenant);
+      entry.job = format_job_id(npu.job);
+      entry.job_name = names.job(npu.job);
+    }
+    view.npus.push_back(std::move(entry));
+  }
+  view.jobs_running = static_cast<std::int64_t>(state.core().active().size());
+  view.jobs_queued = static_cast<std::int64_t>(state.core().queue_length());
+  return view;
+}
+
+wire::QuotaView make_quota_view(const State& state, TenantId tenant) {
+  const auto found = state.core().tenant(tenant);
+  TG_ASSERT(found.has_value(), "a view of a tenant that is not there");
+  wire::QuotaView view;
+  view.tenant.name = found->spec.name;
+  view.tenant.parent = found->spec.parent;
+  view.tenant.quota = found->spec.quota;
+  if (const wire::TenantExtras* extras = state.extras(tenant)) {
+    view.tenant.uid = extras->uid;
+    view.tenant.members = extras->members;
+    view.tenant.job_defaults = extras->job_defaults;
+    if (!extras->uid && extras->allocated_uid) {
+      view.notes.push_back("jobs run as uid " + std::to_string(*extras->allocated_uid));
+    }
+  }
+  view.used = found->used;
+  view.queued = found->queued;
+  if (found->spec.quota.bandwidth_bps < kUnlimited) {
+    view.notes.emplace_back("bandwidth is booked, not shaped");
+  }
+  return view;
+}
+
+Error make_refusal(const State& state, const EndedJob& refused) {
+  const JobSpec& spec = refused.status.spec;
+  Blocker code_only;
+  code_only.reason = refused.refusal;
+  const Blocker blocker = find_blocker(state.core(), spec, refused.refusal).value_or(code_only);
+  Error error = wire::make_refusal(spec, blocker, names_of(state), Language::kEnglish);
+  error.details.emplace_back("job", format_job_id(spec.id));
+  return error;
+}
+
+Result<wire::WhyView> make_why_view(const State& state, JobId job, TimeMs now) {
+  wire::JobView view = make_job_view(state, job);
+  const std::string who = "job " + view.name;
+  const auto status = state.core().job(job);
+  if (status && (status->state == JobState::kReady || status->state == JobState::kWaiting)) {
+    TG_TRY(const Explanation explanation, state.core().explain(job, now));
+    if (explanation.position > 0) view.position = explanation.position;
+    return wire::make_why(std::move(view), status->spec, explanation, names_of(state), Language::kEnglish);
+  }
+  wire::WhyView why;
+  why.queue_length = static_cast<std::int64_t>(state.core().queue_length());
+  if (status) {
+    why.verdict = who + (status->state == JobState::kRunning ? " runs" : " is starting");
+  } else {
+    why.verdict = who + " has ended: " + std::string(to_string(*view.outcome));
+    if (!view.message.empty()) why.verdict += ", " + view.message;
+  }
+  why.job = std::move(view);
+  return why;
+}
+
+}  // namespace tangram::service

@@ -1,0 +1,55 @@
+// The documents that the service answers with, made from a state at an instant. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ports/devices.h"
+#include "service/access.h"
+#include "service/options.h"
+#include "service/state.h"
+#include "wire/schema.h"
+#include "wire/texts.h"
+
+namespace tangram::service {
+
+// What the last look at the devices showed.
+struct DeviceReadings {
+  bool available = false;
+  std::string note;  // why not
+  std::string driver_version;
+  std::vector<DeviceNpu> npus;
+};
+
+// The names by which texts call tenants and jobs. Refers to `state`.
+wire::Names names_of(const State& state);
+
+// The job must be known. `position` is 0 when it is not asked for or the job is not queued.
+wire::JobView make_job_view(const State& state, JobId job, std::int64_t position = 0);
+
+struct JobFilter {
+  std::optional<TenantId> tenant;  // it and its subtree
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::vector<JobState> states;    // none: any
+  bool all = false;                // ended ones too
+  std::size_t limit = 1'000;
+  std::optional<JobId> after;
+};
+
+// Unfinished jobs first in queue order behind the active ones; with `all` everything by id.
+wire::JobList make_job_list(const State& state, const Caller& caller, const JobFilter& filter);
+
+wire::StatusView make_status(const State& state, const Options& options, const Caller& caller,
+                             const DeviceReadings& readings, std::vector<std::string> missing_walls);
+
+wire::QuotaView make_quota_view(const State& state, TenantId tenant);
+
+// What a client is told of a --no-wait job that could not start at once.
+Error make_refusal(const State& state, const EndedJob& refused);
+
+// What stands in a queued job's way; for one that runs or has ended, that. Replays on copies: not on the writer.
+Result<wire::WhyView> make_why_view(const State& state, JobId job, TimeMs now);
+
+}  // namespace tangram::service

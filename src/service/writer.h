@@ -1,0 +1,108 @@
+// The single writer: the one thread that decides. Commands from any thread queue up; the writer takes a group,
+// runs each, lets the core decide what follows, and appends all records at once. Only when they are durable the
+// commands are acknowledged and the records' effects leave. When they cannot be made durable nothing of the group
+// counts: the state goes back, clients get the error, reports (what happened outside) are tried again.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "ports/store.h"
+#include "service/clock.h"
+#include "service/options.h"
+#include "service/state_cell.h"
+
+namespace tangram::service {
+
+// One group in the making. Lives on the writer's thread.
+class Transaction {
+ public:
+  Transaction(State& state, TimeMs now) : state_(state), now_(now) {}
+
+  const State& state() const { return state_; }
+  TimeMs now() const { return now_; }
+  // Applies the record to the working state and adds it to the group.
+  void record(wire::JournalRecord record);
+  // Records what the core decides now, until it has nothing more to say.
+  void decide();
+  const std::vector<wire::JournalRecord>& records() const { return records_; }
+
+ private:
+  State& state_;
+  TimeMs now_;
+  std::vector<wire::JournalRecord> records_;
+};
+
+struct Command {
+  std::function<void(Transaction&)> run;
+  // After the group: durable, or why not. On the writer's thread; must be short.
+  std::function<void(const Result<void>&)> done;
+};
+
+class Writer {
+ public:
+  // `effects` is called on the writer's thread with the durable records of each group, before acknowledgements.
+  using Effects = std::function<void(std::span<const wire::JournalRecord>)>;
+
+  Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Effects effects);
+  ~Writer();  // stop()
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // Reads snapshot and journal into the state; never decides. Before start().
+  Result<void> recover();
+  void start();
+  // Finishes what is queued, saves a snapshot. What comes later is refused. Idempotent.
+  void stop();
+
+  // kResourceExhausted "service.busy" when too many wait, kUnavailable "service.stopping".
+  // On an error neither function of the command is called.
+  Result<void> submit(Command command);
+  // What happened outside: never refused, and tried again until it is durable.
+  void report(Command command);
+
+ private:
+  struct Item {
+    Command command;
+    bool is_report = false;
+  };
+
+  void run();
+  std::vector<Item> take();
+  bool ready_locked() const;
+  void process(std::vector<Item> items);
+  Result<void> commit(const Transaction& transaction);
+  void roll_back(const Error& error, std::vector<Item> items);
+  void save_snapshot();
+
+  Store& store_;
+  StateCell& cell_;
+  Clock& clock_;
+  const Options options_;
+  Effects effects_;
+
+  // The writer's thread only.
+  State working_;
+  std::uint64_t sequence_ = 0;           // of the last durable record
+  std::uint64_t snapshot_sequence_ = 0;  // of the last snapshot
+  bool store_failed_ = false;            // the last append did not succeed
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Command> commands_;
+  std::deque<Command> reports_;
+  std::chrono::steady_clock::time_point reports_rest_until_{};
+  TimeMs wakeup_;  // the first group, at once, lets the core decide on what recovery left
+  bool stopping_ = false;
+  bool running_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tangram::service

@@ -1,0 +1,251 @@
+#include <atomic>
+#include <fstream>
+
+#include "cli/fake_daemon.h"
+#include "wire/errors.h"
+#include "wire/schema.h"
+
+namespace tangram::cli {
+namespace {
+
+using Commands = FakeDaemon;
+
+wire::JobView job(const std::string& id, JobState state) {
+  wire::JobView view;
+  view.id = id;
+  view.name = "train-001";
+  view.tenant = "team-a";
+  view.state = state;
+  view.attempt = state == JobState::kRunning || state == JobState::kEnded ? 1 : 0;
+  return view;
+}
+
+wire::JobView ended(const std::string& id, Outcome outcome, std::optional<std::int64_t> exit_status = {}) {
+  wire::JobView view = job(id, JobState::kEnded);
+  view.outcome = outcome;
+  view.exit_status = exit_status;
+  return view;
+}
+
+net::Response ok(std::string body) {
+  return {200, {}, std::move(body)};
+}
+
+net::Response problem(Code code, const std::string& reason, const std::string& message) {
+  const Error error{code, reason, message, "do this", {}, nullptr};
+  return {wire::http_status(error), {}, wire::write_problem(error)};
+}
+
+// Without it a script could not take the id from standard output, or would not see why the job waits.
+TEST_F(Commands, SubmitPrintsTheIdAndSaysTheState) {
+  route = [](const net::Request&) {
+    wire::JobView view = job("j-17", JobState::kWaiting);
+    view.reason = wire::ReasonView{"quota.npus.exceeded", "tenant team-a holds 4 of 4 NPUs", "", {}};
+    return ok(wire::write(view));
+  };
+  const Ended done = tangram({"submit", "--tenant", "team-a", "--", "./train"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "j-17\n");
+  EXPECT_EQ(done.err, "job train-001 (j-17) is waiting: tenant team-a holds 4 of 4 NPUs\n");
+  ASSERT_EQ(requests().size(), 1U);
+  const auto sent = wire::read_job_submission(requests()[0].body);
+  ASSERT_TRUE(sent) << sent.error().to_string();
+  EXPECT_EQ(sent->command, std::vector<std::string>{"./train"});
+  EXPECT_TRUE(requests()[0].headers.get("Idempotency-Key").value_or("").starts_with("cli-"));
+}
+
+// Without it `submit --wait` would hide how the job ended.
+TEST_F(Commands, SubmitWaitEndsAsTheJobDid) {
+  std::atomic<int> waits = 0;
+  route = [&](const net::Request& request) {
+    if (request.segments.back() != "wait") return ok(wire::write(job("j-17", JobState::kRunning)));
+    return ok(
+        wire::write(++waits < 3 ? job("j-17", JobState::kRunning) : ended("j-17", Outcome::kFailed, 42)));
+  };
+  const Ended done = tangram({"submit", "--wait", "--idempotency-key", "k", "--", "./train"});
+  EXPECT_EQ(done.code, 42);
+  EXPECT_EQ(done.out, "j-17\n");
+  EXPECT_NE(done.err.find("has failed: exited with status 42"), std::string::npos) << done.err;
+  EXPECT_EQ(waits, 3);
+  EXPECT_EQ(requests()[0].headers.get("Idempotency-Key"), "k");
+  waits = 2;
+  const Ended json = tangram({"submit", "--wait", "-o", "json", "--", "./train"});
+  EXPECT_EQ(json.code, 42);
+  EXPECT_EQ(json.err, "");
+  const auto view = wire::read_job_view(json.out);
+  ASSERT_TRUE(view) << json.out;
+  EXPECT_EQ(view->state, JobState::kEnded);
+}
+
+// Without it a refusal by quota, by busy NPUs and by a wrong name could not be told apart by a script.
+TEST_F(Commands, EveryRefusalHasItsExitCode) {
+  const std::vector<std::pair<Code, int>> table = {{Code::kInvalidArgument, 2}, {Code::kPolicyRefused, 3},
+                                                   {Code::kNotNow, 1},          {Code::kNotFound, 4},
+                                                   {Code::kUnauthenticated, 5}, {Code::kUnavailable, 6},
+                                                   {Code::kAlreadyExists, 7},   {Code::kInternal, 6}};
+  for (const auto& [code, exit_code] : table) {
+    route = [wanted = code](const net::Request&) { return problem(wanted, "some.reason", "some sentence"); };
+    const Ended done = tangram({"submit", "--no-wait", "--", "./train"});
+    EXPECT_EQ(done.code, exit_code) << to_string(code);
+    EXPECT_EQ(done.out, "");
+    EXPECT_EQ(done.err, "tangram: some sentence\n  hint: do this\n");
+  }
+}
+
+// Without it a job that --no-wait refused would look like one that was accepted.
+TEST_F(Commands, AJobRefusedAtOnceIsANo) {
+  route = [](const net::Request&) {
+    wire::JobView view = ended("j-17", Outcome::kRefused);
+    view.reason = wire::ReasonView{"capacity.npus.busy", "0 of 8 NPUs are free", "", {}};
+    return ok(wire::write(view));
+  };
+  const Ended done = tangram({"submit", "--no-wait", "--wait", "--", "./train"});
+  EXPECT_EQ(done.code, 1);
+  EXPECT_NE(done.err.find("0 of 8 NPUs are free"), std::string::npos) << done.err;
+}
+
+// Without it `wait` could follow a name to another job, or report a failed one as good.
+TEST_F(Commands, WaitAsksByIdAndEndsWithTheFirstBadStatus) {
+  route = [](const net::Request& request) {
+    const bool waiting = request.segments.back() == "wait";
+    const std::string name = request.segments[2];
+    if (name == "good" || name == "j-1") return ok(wire::write(ended("j-1", Outcome::kSucceeded, 0)));
+    if (!waiting) return ok(wire::write(job("j-2", JobState::kRunning)));
+    return ok(wire::write(ended("j-2", Outcome::kFailed, 3)));
+  };
+  const Ended done = tangram({"wait", "good", "bad"});
+  EXPECT_EQ(done.code, 3);
+  EXPECT_EQ(done.out,
+            "job train-001 (j-1) has succeeded\njob train-001 (j-2) has failed: exited with status 3\n");
+  EXPECT_EQ(requests().back().path, "/v1/jobs/j-2/wait");
+  EXPECT_EQ(tangram({"wait", "good"}).code, 0);
+}
+
+// Without it a wait could not be bounded.
+TEST_F(Commands, WaitGivesUpAfterItsTimeout) {
+  route = [](const net::Request&) { return ok(wire::write(job("j-1", JobState::kRunning))); };
+  const Ended done = tangram({"wait", "j-1", "--timeout", "1ms"});
+  EXPECT_EQ(done.code, 1);
+  EXPECT_EQ(done.out, "job train-001 (j-1) is running\n");
+}
+
+// Without it `logs -f` would stop at the first restart, or miss the beginning.
+TEST_F(Commands, FollowGoesOnThroughEveryAttempt) {
+  std::atomic<int> looks = 0;
+  route = [&](const net::Request& request) {
+    if (request.segments.back() == "logs") {
+      net::Response response =
+          ok("attempt " + std::string(request.query.get("attempt").value_or("?")) + "\n");
+      response.headers.add("Tangram-Log-Offset", "0");
+      return response;
+    }
+    wire::JobView view = job("j-1", JobState::kRunning);
+    switch (++looks) {
+      case 1:
+      case 2:
+        view.state = JobState::kWaiting;
+        view.attempt = 0;
+        break;
+      case 3:
+        view.attempt = 1;
+        break;
+      case 4:
+        view.state = JobState::kReady;
+        view.attempt = 1;
+        break;
+      case 5:
+        view.state = JobState::kStarting;
+        view.attempt = 2;
+        break;
+      default:
+        view = ended("j-1", Outcome::kSucceeded, 0);
+        view.attempt = 2;
+    }
+    return ok(wire::write(view));
+  };
+  const Ended done = tangram({"logs", "-f", "train-001"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "attempt 1\nattempt 2\n");
+  EXPECT_NE(done.err.find("has succeeded"), std::string::npos);
+}
+
+// Without it a log that lost its beginning would look whole.
+TEST_F(Commands, LogsSayWhatIsNoLongerKept) {
+  route = [](const net::Request&) {
+    net::Response response = ok("the rest\n");
+    response.headers.add("Tangram-Log-Offset", "4096");
+    return response;
+  };
+  const Ended done = tangram({"logs", "j-1"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "the rest\n");
+  EXPECT_EQ(done.err, "the first 4096 bytes are no longer kept\n");
+}
+
+// Without it one unknown job in the list would leave the others running.
+TEST_F(Commands, CancelGoesOnAfterAnError) {
+  route = [](const net::Request& request) {
+    if (request.segments[2] == "x") return problem(Code::kNotFound, "job.unknown", "there is no job x");
+    return ok(wire::write(job(request.segments[2], JobState::kRunning)));
+  };
+  const Ended done = tangram({"cancel", "x", "j-2"});
+  EXPECT_EQ(done.code, 4);
+  EXPECT_EQ(done.out, "job train-001 (j-2) is being stopped\n");
+  EXPECT_NE(done.err.find("there is no job x"), std::string::npos);
+}
+
+// Without it `quota TENANT` would show the teams of others, or leave out the tenant's own children.
+TEST_F(Commands, QuotaShowsTheTenantAndItsSubtree) {
+  const auto tenant = [](const std::string& name, const std::string& parent) {
+    wire::QuotaView view;
+    view.tenant.name = name;
+    view.tenant.parent = parent;
+    return view;
+  };
+  route = [&](const net::Request& request) {
+    if (request.segments.size() == 3) return ok(wire::write(tenant("mid", "top")));
+    return ok(wire::write(wire::QuotaList{
+        {tenant("leaf", "mid"), tenant("mid", "top"), tenant("top", ""), tenant("other", "top")}}));
+  };
+  const Ended done = tangram({"quota", "mid"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.out.find("\nmid "), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("\n  leaf "), std::string::npos) << done.out;
+  EXPECT_EQ(done.out.find("other"), std::string::npos) << done.out;
+}
+
+// Without it -o json and -o yaml could print a table, or something that no parser takes.
+TEST_F(Commands, QueueAnswersAsJsonAndYaml) {
+  route = [](const net::Request&) {
+    return ok(wire::write(wire::JobList{{job("j-1", JobState::kRunning)}, ""}));
+  };
+  const Ended json = tangram({"queue", "-o", "json", "--all", "--label", "a=b", "--state", "running"});
+  EXPECT_EQ(json.code, 0) << json.err;
+  const auto list = wire::read_job_list(json.out);
+  ASSERT_TRUE(list) << json.out;
+  EXPECT_EQ(list->items.size(), 1U);
+  EXPECT_EQ(requests().size(), 1U) << "the status is asked for only by the table";
+  const Ended yaml = tangram({"queue", "-o", "yaml"});
+  EXPECT_NE(yaml.out.find("id: j-1"), std::string::npos) << yaml.out;
+}
+
+// Without it an error in a file would not say in which one, or a JSON file be read as YAML.
+TEST_F(Commands, ApplyNamesTheFileAndItsKind) {
+  route = [](const net::Request&) {
+    return problem(Code::kInvalidArgument, "input.unknown_field", "line 3: spec.quota.npu is unknown");
+  };
+  const std::string path = std::string(::testing::TempDir()) + "tangram-apply-test.json";
+  {
+    std::ofstream(path) << " {\"items\":[]}";
+  }
+  const Ended done = tangram({"apply", "-f", path});
+  std::filesystem::remove(path);
+  EXPECT_EQ(done.code, 2);
+  EXPECT_NE(done.err.find(path + ": line 3: spec.quota.npu is unknown"), std::string::npos) << done.err;
+  EXPECT_EQ(requests()[0].headers.get("Content-Type"), "application/json");
+  tangram({"apply", "-f", "-"}, "kind: Tenant\n");
+  EXPECT_EQ(requests()[1].headers.get("Content-Type"), "application/yaml");
+}
+
+}  // namespace
+}  // namespace tangram::cli

@@ -1,0 +1,63 @@
+#include "net/http.h"
+
+#include <gtest/gtest.h>
+
+namespace tangram::net {
+namespace {
+
+// Without this, a client that writes "content-type" would be told that it sent none.
+TEST(Headers, NamesIgnoreCaseAndSetReplaces) {
+  Headers headers{{"Content-Type", "a"}, {"X-Many", "1"}, {"x-many", "2"}};
+  EXPECT_EQ(headers.get("content-TYPE"), "a");
+  EXPECT_EQ(headers.get("X-MANY"), "1");
+  EXPECT_FALSE(headers.get("content"));
+  headers.set("X-many", "3");
+  EXPECT_EQ(headers.get("x-many"), "3");
+  EXPECT_EQ(headers.size(), 2U);
+}
+
+// Without this, a label filter with a special character would select other jobs than asked for.
+TEST(Query, RoundTrip) {
+  Query query{{"label", "a=b&c"}, {"label", "100% +1"}, {"", "x"}, {"all", ""}};
+  const auto parsed = Query::parse(query.encode());
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->all("label"), (std::vector<std::string_view>{"a=b&c", "100% +1"}));
+  EXPECT_EQ(parsed->get(""), "x");
+  EXPECT_EQ(parsed->get("all"), "");
+  EXPECT_FALSE(parsed->get("none"));
+}
+
+// Without this, a form-encoded space or a bare flag would be misread.
+TEST(Query, ParsesPlusFlagsAndEmptyPairs) {
+  const auto parsed = Query::parse("a=x+y&&all&b=1=2");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->get("a"), "x y");
+  EXPECT_EQ(parsed->get("all"), "");
+  EXPECT_EQ(parsed->get("b"), "1=2");
+}
+
+// Without this, a broken escape would reach a tenant name, or a NUL would cut a file name short.
+TEST(Query, RefusesBrokenEscapes) {
+  for (const char* const text : {"a=%", "a=%4", "a=%zz", "%00=1"}) {
+    const auto parsed = Query::parse(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().reason, "http.query.invalid");
+    EXPECT_EQ(parsed.error().code, Code::kInvalidArgument);
+  }
+}
+
+// Without this, a tenant named "research/vision" could not be addressed.
+TEST(Path, SplitsBeforeItDecodes) {
+  using Segments = std::vector<std::string>;
+  EXPECT_EQ(split_path("/"), Segments{});
+  EXPECT_EQ(split_path("/v1/tenants/research%2Fvision"), (Segments{"v1", "tenants", "research/vision"}));
+  EXPECT_EQ(split_path("/v1/a+b"), (Segments{"v1", "a+b"}));
+  EXPECT_EQ(split_path("/v1//"), (Segments{"v1", "", ""}));
+  EXPECT_EQ(split_path("/" + encode_segment("a/b c%\xff")), (Segments{"a/b c%\xff"}));
+  for (const char* const path : {"", "v1", "*", "/%", "/a%00b", "http://x/"}) {
+    EXPECT_FALSE(split_path(path)) << path;
+  }
+}
+
+}  // namespace
+}  // namespace tangram::net

@@ -1,0 +1,91 @@
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "runner/attempt_dir.h"
+#include "runner_fixture.h"
+
+namespace tangram::runner {
+namespace {
+
+constexpr uid_t kNobody = 65534;
+
+// What a daemon without root does, as exit status: 0 when all was as it should be.
+int run_unprivileged(const std::string& root) {
+  if (setgroups(0, nullptr) != 0 || setresgid(kNobody, kNobody, kNobody) != 0 ||
+      setresuid(kNobody, kNobody, kNobody) != 0) {
+    return 10;
+  }
+  ProcessExecutorConfig config;
+  config.root = root;
+  config.supervisor = TANGRAM_SUPERVISE;
+  Events events;
+  const auto executor = make_process_executor(config);
+  if (!executor->start(events.sink())) return 11;
+  bool said_no_root = false;
+  for (const std::string& wall : executor->missing_walls())
+    said_no_root |= wall.starts_with("no root: all jobs run as user id 65534");
+  if (!said_no_root || executor->missing_walls().size() < 4) return 12;
+  LaunchSpec spec;
+  spec.key = {"j-1", 1};
+  spec.argv = {"sh", "-c", "id -u; setsid sleep 300 & exit 3"};
+  spec.env = {{"PATH", "/usr/bin:/bin"}};
+  spec.grace_ms = 500;
+  if (!executor->prepare(spec) || !executor->go(spec.key)) return 13;
+  const AttemptExit record = events.wait_exit(spec.key);
+  if (record.outcome != Outcome::kFailed || record.exit_status != 3) return 14;
+  if (read_file(executor->log_path(spec.key)).value_or("") != "65534\n") return 15;
+  spec.key.job = "j-2";
+  spec.argv = {"sh", "-c",
+               "setsid sleep 300 & (setsid sh -c 'sleep 300 & sleep 300' &); touch up; exec sleep 300"};
+  const Result<SupervisorIdentity> prepared = executor->prepare(spec);
+  if (!prepared || !executor->go(spec.key)) return 16;
+  const std::string up = attempt_dir(root, spec.key).work() + "/up";
+  if (!wait_until([&] { return access(up.c_str(), F_OK) == 0; })) return 17;
+  kill(prepared->pid, SIGKILL);
+  return events.wait_exit(spec.key).outcome == Outcome::kLost ? 0 : 18;
+}
+
+class Unprivileged : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root to give it up";
+    char path[] = "/tmp/tangram-nobody-XXXXXX";
+    ASSERT_NE(mkdtemp(path), nullptr);
+    root_ = path;
+    ASSERT_EQ(chown(path, kNobody, kNobody), 0);
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  std::vector<pid_t> leftovers() const {
+    std::vector<pid_t> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const Result<std::string> environment = read_file(entry.path().string() + "/environ");
+      if (environment && environment->find("TANGRAM_JOB_DIR=" + root_) != std::string::npos) {
+        found.push_back(static_cast<pid_t>(std::stol(entry.path().filename().string())));
+      }
+    }
+    return found;
+  }
+
+  std::string root_;
+};
+
+// Without this, Tangram could not be tried without root, or would leave processes behind there.
+TEST_F(Unprivileged, DaemonWithoutRootWorksAndSaysWhatIsMissing) {
+  const pid_t child = fork();
+  if (child == 0) _exit(run_unprivileged(root_));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << WEXITSTATUS(status);
+  EXPECT_TRUE(leftovers().empty());
+  for (const pid_t pid : leftovers()) kill(pid, SIGKILL);
+}
+
+}  // namespace
+}  // namespace tangram::runner
