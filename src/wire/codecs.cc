@@ -23,6 +23,7 @@ Codec<E> word(std::array<E, kCount> values, std::string_view (*spell)(E)) {
                 }
               }
               std::vector<std::string_view> known;
+              known.reserve(values.size());
               for (const E value : values) known.push_back(spell(value));
               const std::string_view near = did_you_mean(node.text, known);
               return reader.bad_value(

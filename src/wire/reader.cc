@@ -89,7 +89,7 @@ void Reader::wrong_type(const Node& node, std::string_view wanted) {
 }
 
 void Reader::bad_value(const Node& node, std::string_view reason, std::string_view wanted, std::string hint) {
-  std::string what = "must be " + std::string(wanted) + ", not " + shown(node);
+  const std::string what = "must be " + std::string(wanted) + ", not " + shown(node);
   problem(node, std::string(reason), what, std::move(hint));
   if (!secret_ && problems_.size() == problem_count_) problems_.back().value = node.text.substr(0, 64);
 }

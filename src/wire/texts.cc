@@ -122,8 +122,8 @@ std::string fill(std::string_view text, const JobSpec& spec, const Blocker& bloc
                  Language language) {
   const Dimension dimension = dimension_of(blocker);
   fmt::dynamic_format_arg_store<fmt::format_context> values;
-  const auto set = [&](const char* name, std::string value) {
-    values.push_back(fmt::arg(name, std::move(value)));
+  const auto set = [&](const char* name, const std::string& value) {
+    values.push_back(fmt::arg(name, value));
   };
   set("tenant", tenant_phrase(spec, blocker, names, language));
   set("plain_tenant", tenant_or_placeholder(names, blocker.tenant, language));
@@ -220,7 +220,7 @@ std::string format_job_id(JobId job) {
 }
 
 std::string job_name(JobId job, const Names& names) {
-  std::string name = job.valid() && names.job ? names.job(job) : std::string();
+  const std::string name = job.valid() && names.job ? names.job(job) : std::string();
   return name.empty() ? format_job_id(job) : name;
 }
 
@@ -234,7 +234,7 @@ std::string name_list(const std::vector<JobId>& jobs, const Names& names, Langua
 }
 
 std::string format_amount(Dimension dimension, std::int64_t amount, Language language) {
-  const std::string bare = bare_amount(dimension, amount);
+  std::string bare = bare_amount(dimension, amount);
   const bool chinese = language == Language::kChinese;
   switch (dimension) {
     case Dimension::kNpus:

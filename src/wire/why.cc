@@ -11,7 +11,7 @@
 namespace tangram::wire {
 namespace {
 
-std::string in_language(Language language, std::string english, std::string chinese) {
+std::string in_language(Language language, const std::string& english, const std::string& chinese) {
   return language == Language::kChinese ? chinese : english;
 }
 
@@ -42,7 +42,11 @@ std::string submit_command(const JobView& job, std::int64_t npus, std::optional<
   if (job.bandwidth_bps > 0) command += " --bandwidth " + format_bits_per_second(job.bandwidth_bps);
   if (job.restart != RestartPolicy::kNever)
     command += " --restart " + format_restart(job.restart, job.restarts_max);
-  for (const auto& [key, value] : job.labels) command += " --label " + shell_word(key + '=' + value);
+  for (const auto& [key, value] : job.labels) {
+    std::string label = key;
+    label.append("=").append(value);
+    command += " --label " + shell_word(label);
+  }
   if (!job.workdir.empty()) command += " --workdir " + shell_word(job.workdir);
   command += " --";
   for (const std::string& word : job.command) command += ' ' + shell_word(word);
@@ -68,7 +72,7 @@ std::optional<Bytes> memory_of(const JobSpec& spec) {
 }
 
 std::string raise_text(const Remedy& remedy, const Names& names, Language language) {
-  std::string tenant = names.tenant ? names.tenant(remedy.tenant) : std::string();
+  const std::string tenant = names.tenant ? names.tenant(remedy.tenant) : std::string();
   const std::string field = "spec.quota." + std::string(to_string(remedy.dimension));
   const std::string limit = format_amount(remedy.dimension, remedy.limit, language);
   return in_language(language, "the operator raises " + field + " of tenant " + tenant + " to " + limit,
