@@ -160,7 +160,7 @@ float value_at(std::size_t row, std::size_t column, std::size_t salt) {
 // The largest difference to the host's product, relative to the size of the sums. Large results are checked
 // in part.
 double max_error(const Elements& a, const Elements& b, const Elements& c, std::size_t n) {
-  const std::size_t step = std::max<std::size_t>(1, n * n / (256 * 256));
+  const std::size_t step = std::max<std::size_t>(1, n * n / (std::size_t{256} * 256));
   double worst = 0;
   for (std::size_t row = 0; row < n; row += step) {
     for (std::size_t column = 0; column < n; ++column) {

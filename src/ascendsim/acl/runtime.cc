@@ -55,13 +55,13 @@ Runtime& Runtime::get() {
   if (Runtime* ready = instance.load(std::memory_order_acquire); ready != nullptr) return *ready;
   const std::lock_guard lock(instance_mutex);
   if (instance.load(std::memory_order_acquire) == nullptr) {
-    static const int kRegistered =
+    static const int registered =
         pthread_atfork([] { instance_mutex.lock(); }, [] { instance_mutex.unlock(); },
                        [] {
                          abandon_in_child();
                          instance_mutex.unlock();
                        });
-    (void)kRegistered;
+    (void)registered;
     instance.store(new Runtime, std::memory_order_release);
   }
   return *instance.load(std::memory_order_acquire);
