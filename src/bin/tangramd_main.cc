@@ -68,12 +68,24 @@ int parse_arguments(int argc, char** argv, Arguments& arguments) {
                                      {nullptr, 0, nullptr, 0}}};
   for (int letter = 0; (letter = getopt_long(argc, argv, "", known.data(), nullptr)) != -1;) {
     switch (letter) {
-      case 'r': arguments.root = std::filesystem::absolute(optarg).lexically_normal().string(); break;
-      case 'c': arguments.config = std::filesystem::absolute(optarg).lexically_normal().string(); break;
-      case 'k': arguments.check_only = true; break;
-      case 'v': std::puts(service::Options().version.c_str()); return wire::kExitOk;
-      case 'h': std::fputs(kUsage, stdout); return wire::kExitOk;
-      default: std::fputs(kUsage, stderr); return wire::kExitBadInput;
+      case 'r':
+        arguments.root = std::filesystem::absolute(optarg).lexically_normal().string();
+        break;
+      case 'c':
+        arguments.config = std::filesystem::absolute(optarg).lexically_normal().string();
+        break;
+      case 'k':
+        arguments.check_only = true;
+        break;
+      case 'v':
+        std::puts(service::Options().version.c_str());
+        return wire::kExitOk;
+      case 'h':
+        std::fputs(kUsage, stdout);
+        return wire::kExitOk;
+      default:
+        std::fputs(kUsage, stderr);
+        return wire::kExitBadInput;
     }
   }
   if (optind == argc) return -1;
@@ -100,14 +112,15 @@ void notify_manager(const std::string& state) {
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
-  (void)sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), size);
+  (void)sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
+               size);
   close(fd);
 }
 
 Result<void> catch_stop_signals() {
   stop_event = eventfd(0, EFD_CLOEXEC);
   if (stop_event < 0) return fail(system_error("cannot make an event", errno));
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_stop_signal;
   action.sa_flags = SA_RESTART;
   sigaction(SIGTERM, &action, nullptr);
@@ -122,7 +135,9 @@ void wait_for_stop() {
   }
 }
 
-std::string own_directory() { return std::filesystem::read_symlink("/proc/self/exe").parent_path().string(); }
+std::string own_directory() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+}
 
 // What the machine says about itself where the configuration is silent.
 void complete(service::Config& config) {
@@ -145,7 +160,8 @@ std::unique_ptr<Executor> make_executor(const service::Config& config) {
   runner.device_dir = config.device_directory;
   const std::string standard = config.options.ascend_home + "/driver";
   if (config.driver_directory != standard) runner.mounts.push_back({config.driver_directory, standard, true});
-  for (const service::DriverMount& mount : config.mounts) runner.mounts.push_back({mount.source, mount.target, true});
+  for (const service::DriverMount& mount : config.mounts)
+    runner.mounts.push_back({mount.source, mount.target, true});
   return runner::make_process_executor(std::move(runner));
 }
 
@@ -159,7 +175,8 @@ std::unique_ptr<Devices> make_devices(const service::Config& config) {
 Result<std::unique_ptr<net::HttpServer>> serve(const service::Config& config, service::Service& service) {
   std::error_code problem;
   std::filesystem::create_directories(std::filesystem::path(config.places.socket).parent_path(), problem);
-  if (problem) return fail(system_error("cannot create the directory of " + config.places.socket, problem.value()));
+  if (problem)
+    return fail(system_error("cannot create the directory of " + config.places.socket, problem.value()));
   net::ServerOptions options;
   options.endpoint = net::UnixEndpoint{config.places.socket, 0666, std::nullopt, std::nullopt};
   options.limits.body_bytes_max = wire::kBatchBytesMax;

@@ -26,7 +26,7 @@ std::string random_key() {
 // The view when the job has ended or `deadline` has come. The daemon may go and come back meanwhile.
 Result<wire::JobView> wait_for_end(Session& session, const std::string& job, TimeMs deadline) {
   // The name could mean another job by the time this one has ended: the id is asked for once.
-  TG_TRY(wire::JobView view, session.api().job(job));
+  TG_TRY(wire::JobView view, once_reached<wire::JobView>(session, [&] { return session.api().job(job); }));
   while (!has_ended(view)) {
     const std::int64_t left = deadline.value - wall_clock_now().value;
     if (left <= 0) break;
@@ -76,11 +76,9 @@ int run_submit(Session& session, const SubmitOptions& options) {
   const Result<wire::JobSubmission> submission = parse_submission(options.job);
   if (!submission) return session.report(submission.error());
   const std::string key = options.idempotency_key.empty() ? random_key() : options.idempotency_key;
-  Result<wire::JobView> view = session.api().submit(*submission, key);
   // The daemon may have taken the job and gone before it said so; with the same key it cannot take it twice.
-  if (!view && view.error().reason == "client.connection_lost") {
-    view = patiently<wire::JobView>(session, [&] { return session.api().submit(*submission, key); });
-  }
+  Result<wire::JobView> view =
+      once_reached<wire::JobView>(session, [&] { return session.api().submit(*submission, key); });
   if (!view) return session.report(view.error());
   const bool refused = has_ended(*view) && view->outcome == Outcome::kRefused;
   if (session.format() == OutputFormat::kTable || !options.wait || refused) {

@@ -53,7 +53,7 @@ Result<wire::JobView> wait_for_attempt(Session& session, const std::string& job,
 }
 
 Result<void> follow(Session& session, const std::string& job, std::optional<std::int32_t> only) {
-  TG_TRY(wire::JobView view, session.api().job(job));
+  TG_TRY(wire::JobView view, once_reached<wire::JobView>(session, [&] { return session.api().job(job); }));
   const std::string id = view.id;
   if (only) return copy_attempt(session, id, {only, 0, true});
   std::int32_t shown = 0;

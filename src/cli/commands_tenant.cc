@@ -41,9 +41,14 @@ Result<std::string> read_input(Session& session, const std::string& file) {
   return read_all(in, "--file '" + file + "'");
 }
 
+// JSON begins with {" or {}; anything else, also YAML's {kind: Tenant}, is YAML.
 wire::Format format_of(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && text[first] == '{' ? wire::Format::kJson : wire::Format::kYaml;
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t brace = text.find_first_not_of(kSpace);
+  if (brace == std::string::npos || text[brace] != '{') return wire::Format::kYaml;
+  const std::size_t next = text.find_first_not_of(kSpace, brace + 1);
+  const bool json = next != std::string::npos && (text[next] == '"' || text[next] == '}');
+  return json ? wire::Format::kJson : wire::Format::kYaml;
 }
 
 // The tenant and everything below it, in the list's order.

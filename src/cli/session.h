@@ -50,16 +50,11 @@ class Session {
   OutputFormat format_;
 };
 
-// While the daemon is away: tries again until it answers or `kPatience` is over, and says once that it waits.
-template <class T>
-Result<T> patiently(Session& session, const std::function<Result<T>()>& call);
-
-// ---- implementation of the template's parts
-
+// How long a command waits for a daemon that went away, and what it says meanwhile.
 class Patience {
  public:
   explicit Patience(Session& session) : session_(session) {}
-  // Whether to try again after `error`; sleeps before it says yes.
+  // Whether to try again after `error`: says once that it waits, and sleeps before it answers yes.
   bool again_after(const Error& error);
 
  private:
@@ -67,6 +62,8 @@ class Patience {
   TimeMs since_ = TimeMs::never();
 };
 
+// For a command that is under way: while the daemon is away, tries again until it answers or the patience is
+// over.
 template <class T>
 Result<T> patiently(Session& session, const std::function<Result<T>()>& call) {
   Patience patience(session);
@@ -74,6 +71,15 @@ Result<T> patiently(Session& session, const std::function<Result<T>()>& call) {
     Result<T> result = call();
     if (result || !patience.again_after(result.error())) return result;
   }
+}
+
+// For a command's first call: a daemon that is not there is an error at once, one that goes away while it
+// works on the call is waited for. The call must be one that may be sent twice.
+template <class T>
+Result<T> once_reached(Session& session, const std::function<Result<T>()>& call) {
+  Result<T> result = call();
+  if (result || result.error().reason != "client.connection_lost") return result;
+  return patiently<T>(session, call);
 }
 
 // Whether the way to the daemon failed, as opposed to the daemon saying no.

@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t kCpuPeriodUs = 100'000;
 constexpr std::int64_t kCpuQuotaUsMin = 1000;  // the kernel refuses less
 constexpr std::size_t kMembersFileMax = 64 << 20;
+constexpr std::string_view kOomKillField = "oom_kill ";
 constexpr int kLeftoverTries = 200;
 constexpr useconds_t kLeftoverPauseUs = 10'000;
 
@@ -46,12 +47,12 @@ bool exists(const std::string& path) {
 
 // "oom_kill 3" of memory.oom_control (v1) or memory.events (v2).
 std::int64_t oom_kill_field(std::string_view text) {
-  constexpr std::string_view kName = "oom_kill ";
-  std::size_t at = text.find(kName);
-  while (at != std::string_view::npos && at != 0 && text[at - 1] != '\n') at = text.find(kName, at + 1);
+  std::size_t at = text.find(kOomKillField);
+  while (at != std::string_view::npos && at != 0 && text[at - 1] != '\n')
+    at = text.find(kOomKillField, at + 1);
   std::int64_t count = 0;
   if (at != std::string_view::npos)
-    std::from_chars(text.data() + at + kName.size(), text.data() + text.size(), count);
+    std::from_chars(text.data() + at + kOomKillField.size(), text.data() + text.size(), count);
   return count;
 }
 
@@ -139,13 +140,15 @@ CgroupParent CgroupParent::open(const std::vector<Hierarchy>& layout, const std:
   std::string trouble;
   for (const Hierarchy& hierarchy : layout) {
     const std::string base = base_of(hierarchy, name);
-    const std::string leaf_name = name.substr(name.starts_with('/') ? name.rfind('/') + 1 : 0);
-    CgroupDir dir{base + "/" + leaf_name, hierarchy.controllers, hierarchy.unified};
+    std::string path = base;
+    path.append("/").append(name.substr(name.starts_with('/') ? name.rfind('/') + 1 : 0));
+    const std::string refuge = path + "-daemon";
+    CgroupDir dir{std::move(path), hierarchy.controllers, hierarchy.unified};
     Result<void> made = make_directories(dir.path, 0755);
     if (made && hierarchy.unified) {
       dir.controllers = static_cast<ControllerSet>(v2_controllers(base) & ~in_v1);
-      made = enable_controllers(base, dir.controllers, base + "/" + leaf_name + "-daemon");
-      if (made) made = enable_controllers(dir.path, dir.controllers, dir.path + "-daemon");
+      made = enable_controllers(base, dir.controllers, refuge);
+      if (made) made = enable_controllers(dir.path, dir.controllers, refuge);
       if (!made) dir.controllers = 0;
     }
     if (!made) trouble = made.error().to_string();
@@ -219,6 +222,7 @@ Result<void> Cgroup::create(const HostLimits& limits, const std::vector<DeviceNu
 
 std::vector<std::string> Cgroup::join_files() const {
   std::vector<std::string> files;
+  files.reserve(dirs_.size());
   for (const CgroupDir& dir : dirs_) files.push_back(dir.path + "/cgroup.procs");
   return files;
 }

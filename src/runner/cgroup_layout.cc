@@ -12,6 +12,8 @@ namespace {
 constexpr std::array kControllers = {Controller::kCpu, Controller::kMemory, Controller::kPids,
                                      Controller::kDevices, Controller::kFreezer};
 
+constexpr std::ptrdiff_t kFieldsBeforeOptional = 6;  // of a line of mountinfo
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -80,7 +82,6 @@ std::optional<Hierarchy> parse_mount(std::string_view line, const std::vector<Me
                                      const std::string& prefix) {
   const std::vector<std::string_view> fields = split(line, ' ');
   const auto dash = std::find(fields.begin(), fields.end(), "-");
-  constexpr std::ptrdiff_t kFieldsBeforeOptional = 6;
   if (dash - fields.begin() < kFieldsBeforeOptional || fields.end() - dash < 4) return std::nullopt;
   Hierarchy found;
   found.unified = dash[1] == "cgroup2";

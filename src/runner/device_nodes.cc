@@ -18,6 +18,15 @@ std::optional<DeviceNode> find_node(const std::string& device_dir, const std::st
   return DeviceNode{name, {major(info.st_rdev), minor(info.st_rdev)}};
 }
 
+Error missing_node(const std::string& device_dir, const std::string& name) {
+  return {Code::kUnavailable,
+          "runner.device.missing",
+          device_dir + "/" + name + " is not a device node",
+          "check that the driver is loaded and that the daemon's device directory is right",
+          {},
+          nullptr};
+}
+
 }  // namespace
 
 Result<std::vector<DeviceNode>> find_device_nodes(const std::string& device_dir,
@@ -26,11 +35,7 @@ Result<std::vector<DeviceNode>> find_device_nodes(const std::string& device_dir,
   for (const std::uint32_t npu : npus) {
     const std::string name = "davinci" + std::to_string(npu);
     std::optional<DeviceNode> node = find_node(device_dir, name);
-    if (!node) {
-      return fail(Code::kUnavailable, "runner.device.missing",
-                  device_dir + "/" + name + " is not a device node",
-                  "check that the driver is loaded and that the daemon's device directory is right");
-    }
+    if (!node) return fail(missing_node(device_dir, name));
     nodes.push_back(std::move(*node));
   }
   if (npus.empty()) return nodes;

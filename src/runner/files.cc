@@ -11,6 +11,11 @@
 #include <charconv>
 
 namespace tangram::runner {
+namespace {
+
+constexpr int kFieldsAfterName = 20;  // of /proc/<pid>/stat, up to and with the start time
+
+}  // namespace
 
 Result<std::string> read_fd(int fd, std::size_t bytes_max) {
   std::string text;
@@ -95,7 +100,6 @@ Result<std::uint64_t> read_start_ticks(pid_t pid) {
   TG_TRY(const std::string text, read_file(path, 8192));
   // The second field is the name in parentheses, which may itself hold blanks and parentheses.
   std::size_t at = text.rfind(')');
-  constexpr int kFieldsAfterName = 20;
   for (int field = 0; field < kFieldsAfterName && at != std::string::npos; ++field)
     at = text.find(' ', at + 1);
   std::uint64_t ticks = 0;

@@ -90,6 +90,7 @@ void connect_standard_streams(const ExecPlan& plan) {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
+  all.reserve(texts.size() + 1);
   for (std::string& text : texts) all.push_back(text.data());
   all.push_back(nullptr);
   return all;
@@ -118,11 +119,14 @@ Result<std::vector<UniqueFd>> open_join_files(const SuperviseSpec& spec) {
 std::vector<std::string> job_environment(const SuperviseSpec& spec) {
   const AttemptDir dir{spec.dir};
   std::vector<std::string> environment;
-  for (const auto& [name, value] : spec.launch.env) environment.push_back(name + "=" + value);
+  const auto add = [&environment](const std::string& name, const std::string& value) {
+    environment.emplace_back(name).append("=").append(value);
+  };
+  for (const auto& [name, value] : spec.launch.env) add(name, value);
   const auto add_missing = [&](const std::string& name, const std::string& value) {
     const bool present = std::any_of(spec.launch.env.begin(), spec.launch.env.end(),
                                      [&](const auto& entry) { return entry.first == name; });
-    if (!present) environment.push_back(name + "=" + value);
+    if (!present) add(name, value);
   };
   add_missing("HOME", dir.work());
   add_missing("TANGRAM_JOB_DIR", dir.work());

@@ -27,6 +27,7 @@ namespace tangram::runner {
 namespace {
 
 constexpr int kHuntPauseMs = 20;
+constexpr int kOutOfTheWay = 64;  // above every number that matters
 constexpr int kInitChannelFd = 3;
 constexpr int kInitOutputFd = 4;
 
@@ -95,7 +96,7 @@ Result<void> JobInit::spawn_main() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(system_error("cannot make a pipe", errno));
   exec_pipe_ = UniqueFd(ends[0]);
-  UniqueFd writer(ends[1]);
+  const UniqueFd writer(ends[1]);
   plan.output = output_;
   plan.errors = writer.get();
   main_ = fork();
@@ -187,7 +188,6 @@ void JobInit::report_failure(const std::string& text) const {
 
 // The supervisor's lock, sockets and log must end with the supervisor, not with its child.
 void keep_only(int channel, int output) {
-  constexpr int kOutOfTheWay = 64;
   const int channel_copy = fcntl(channel, F_DUPFD_CLOEXEC, kOutOfTheWay);
   const int output_copy = fcntl(output, F_DUPFD_CLOEXEC, kOutOfTheWay);
   if (channel_copy < 0 || output_copy < 0 || dup3(channel_copy, kInitChannelFd, O_CLOEXEC) < 0 ||

@@ -20,6 +20,21 @@ namespace {
 
 constexpr unsigned long kPlain = MS_NOSUID | MS_NODEV;
 
+struct StandardNode {
+  const char* name;
+  DeviceNumber number;
+};
+
+constexpr std::array kStandardNodes = {StandardNode{"null", {1, 3}},    StandardNode{"zero", {1, 5}},
+                                       StandardNode{"full", {1, 7}},    StandardNode{"random", {1, 8}},
+                                       StandardNode{"urandom", {1, 9}}, StandardNode{"tty", {5, 0}}};
+
+constexpr std::array<std::array<const char*, 2>, 5> kDevLinks = {{{"pts/ptmx", "ptmx"},
+                                                                  {"/proc/self/fd", "fd"},
+                                                                  {"/proc/self/fd/0", "stdin"},
+                                                                  {"/proc/self/fd/1", "stdout"},
+                                                                  {"/proc/self/fd/2", "stderr"}}};
+
 // A place to mount again, looked up before anything is hidden.
 struct Source {
   UniqueFd fd;
@@ -69,27 +84,15 @@ Result<void> make_node(const std::string& path, DeviceNumber number, mode_t mode
 }
 
 Result<void> build_dev(const SuperviseSpec& spec, const std::vector<DeviceNode>& devices) {
-  struct Standard {
-    const char* name;
-    DeviceNumber number;
-  };
-  static constexpr std::array kStandard = {Standard{"null", {1, 3}},    Standard{"zero", {1, 5}},
-                                           Standard{"full", {1, 7}},    Standard{"random", {1, 8}},
-                                           Standard{"urandom", {1, 9}}, Standard{"tty", {5, 0}}};
-  static constexpr std::array<std::array<const char*, 2>, 5> kLinks = {{{"pts/ptmx", "ptmx"},
-                                                                        {"/proc/self/fd", "fd"},
-                                                                        {"/proc/self/fd/0", "stdin"},
-                                                                        {"/proc/self/fd/1", "stdout"},
-                                                                        {"/proc/self/fd/2", "stderr"}}};
   TG_TRY_VOID(do_mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k,nr_inodes=256"));
-  for (const Standard& node : kStandard) {
+  for (const StandardNode& node : kStandardNodes) {
     TG_TRY_VOID(make_node(std::string("/dev/") + node.name, node.number, 0666, 0, 0));
   }
   // Nobody but the job sees this directory, so its nodes can belong to the tenant.
   for (const DeviceNode& node : devices) {
     TG_TRY_VOID(make_node("/dev/" + node.name, node.number, 0600, spec.launch.uid, spec.launch.gid));
   }
-  for (const auto& link : kLinks) {
+  for (const auto& link : kDevLinks) {
     if (symlink(link[0], (std::string("/dev/") + link[1]).c_str()) != 0) {
       return fail(system_error(std::string("cannot create /dev/") + link[1], errno));
     }
@@ -122,7 +125,7 @@ Result<void> run_probe() {
     return fail(system_error("cannot make namespaces", errno));
   }
   TG_TRY_VOID(do_mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
-  SuperviseSpec spec;
+  const SuperviseSpec spec;
   return build_dev(spec, {});
 }
 

@@ -22,8 +22,9 @@
 #include "runner/attempt_dir.h"
 #include "runner/control.h"
 #include "runner/files.h"
+#include "runner/launch.h"
 #include "runner/launch_check.h"
-#include "runner/spawn.h"
+#include "runner/settle.h"
 #include "runner/walls.h"
 
 namespace tangram::runner {
@@ -81,8 +82,6 @@ class ProcessExecutor final : public Executor {
   Result<void> reserve(const AttemptKey& key, Attempt::Phase phase,
                        const std::optional<SupervisorIdentity>& identity);
   void forget(const AttemptKey& key);
-  Result<Spawned> spawn_in_new_dir(const LaunchSpec& spec);
-  Result<Spawned> spawn_for(const LaunchSpec& spec, const AttemptDir& dir);
   Result<void> watch(const AttemptKey& key, Attempt& attempt, UniqueFd connection, UniqueFd pidfd);
   Result<void> check_ended(const AttemptKey& key) const;
   void wake() const;
@@ -95,10 +94,7 @@ class ProcessExecutor final : public Executor {
   bool look(const AttemptKey& key, Attempt& attempt, Calls& calls);
   void reach(const AttemptKey& key, Attempt& attempt);
   bool settle(const AttemptKey& key, Attempt& attempt, Calls& calls);
-  bool try_emptying(const AttemptKey& key, Attempt& attempt, Calls& calls);
-  AttemptExit lost_record(const AttemptKey& key, const Attempt& attempt) const;
   void later(Attempt& attempt) const;
-  void tell_exit(const AttemptExit& record, Calls& calls) const;
 
   const ProcessExecutorConfig config_;
   bool as_root_ = false;
@@ -170,47 +166,11 @@ void ProcessExecutor::forget(const AttemptKey& key) {
   attempts_.erase(found);
 }
 
-Result<Spawned> ProcessExecutor::spawn_in_new_dir(const LaunchSpec& spec) {
-  const AttemptDir dir = attempt_dir(config_.root, spec.key);
-  const std::string job_dir = config_.root + "/jobs/" + spec.key.job;
-  TG_TRY_VOID(make_directory(job_dir, 0711));
-  if (mkdir(dir.path.c_str(), 0711) != 0) return fail(system_error("cannot create " + dir.path, errno));
-  Result<Spawned> spawned = spawn_for(spec, dir);
-  if (spawned) return spawned;
-  std::error_code ignored;
-  std::filesystem::remove_all(dir.path, ignored);
-  rmdir(job_dir.c_str());
-  return spawned;
-}
-
-Result<Spawned> ProcessExecutor::spawn_for(const LaunchSpec& spec, const AttemptDir& dir) {
-  SuperviseSpec supervise;
-  supervise.launch = spec;
-  supervise.dir = dir.path;
-  supervise.cgroup = walls_.cgroups.leaf(spec.key, spec.limits);
-  supervise.walls = walls_.walls;
-  supervise.device_dir = config_.device_dir;
-  supervise.mounts = config_.mounts;
-  supervise.hidden_paths = config_.hidden_paths;
-  supervise.hidden_paths.push_back(config_.root);
-  TG_CRASH_POINT("runner.before_spawn");
-  TG_TRY(Spawned spawned, spawn_supervisor(config_.supervisor, "", encode(supervise)));
-  TG_CRASH_POINT("runner.after_spawn");
-  Result<std::string> ready = wait_for_packet(spawned.connection, config_.ready_timeout_ms);
-  if (ready && *ready == kStateWaiting) return spawned;
-  kill_spawned(spawned);
-  Cgroup(supervise.cgroup).remove();
-  if (!ready) return fail(std::move(ready).error());
-  const bool told = ready->starts_with(kFailedPrefix);
-  return fail(Code::kUnavailable, "runner.supervisor.failed",
-              told ? ready->substr(kFailedPrefix.size()) : *ready);
-}
-
 Result<SupervisorIdentity> ProcessExecutor::prepare(const LaunchSpec& spec) {
   TG_TRY_VOID(check_launch(spec, as_root_));
   TG_TRY_VOID(reserve(spec.key, Attempt::Phase::kPreparing, std::nullopt));
   Result<SupervisorIdentity> result = [&]() -> Result<SupervisorIdentity> {
-    TG_TRY(Spawned spawned, spawn_in_new_dir(spec));
+    TG_TRY(Spawned spawned, launch_supervisor(config_, walls_, spec));
     SupervisorIdentity identity{spawned.pid, 0, boot_id_};
     TG_TRY(identity.start_ticks, read_start_ticks(spawned.pid));
     const std::lock_guard lock(mutex_);
@@ -324,6 +284,8 @@ void ProcessExecutor::run() {
       timeout = wait_ms();
     }
     const int count = epoll_wait(epoll_.get(), events.data(), events.size(), timeout);
+    std::uint64_t woken = 0;
+    (void)!read(wake_.get(), &woken, sizeof woken);
     Calls calls;
     {
       const std::lock_guard lock(mutex_);
@@ -346,11 +308,6 @@ int ProcessExecutor::wait_ms() const {
 }
 
 void ProcessExecutor::on_event(std::uint64_t token, Calls& calls) {
-  if (token == kWakeToken) {
-    std::uint64_t count = 0;
-    (void)!read(wake_.get(), &count, sizeof count);
-    return;
-  }
   const auto known = by_number_.find(token / 2);
   if (known == by_number_.end()) return;
   const AttemptKey key = known->second;
@@ -375,7 +332,7 @@ void ProcessExecutor::on_time(Calls& calls) {
     const bool emptying = attempt.phase == Attempt::Phase::kEmptying;
     bool over = false;
     if ((looking || emptying) && attempt.next_try_ms <= now) {
-      over = looking ? look(at->first, attempt, calls) : try_emptying(at->first, attempt, calls);
+      over = looking ? look(at->first, attempt, calls) : settle(at->first, attempt, calls);
     }
     if (over) by_number_.erase(attempt.number);
     at = over ? attempts_.erase(at) : std::next(at);
@@ -407,11 +364,7 @@ void ProcessExecutor::later(Attempt& attempt) const {
 
 // True when the attempt is over and told.
 bool ProcessExecutor::look(const AttemptKey& key, Attempt& attempt, Calls& calls) {
-  if (access(attempt.dir.path.c_str(), F_OK) != 0) {
-    AttemptExit record = lost_record(key, attempt);
-    tell_exit(record, calls);
-    return true;
-  }
+  if (access(attempt.dir.path.c_str(), F_OK) != 0) return settle(key, attempt, calls);
   const Result<std::optional<UniqueFd>> lock = try_lock(attempt.dir.lock());
   if (lock && lock->has_value()) return settle(key, attempt, calls);
   if (lock) reach(key, attempt);
@@ -444,69 +397,23 @@ void ProcessExecutor::reach(const AttemptKey& key, Attempt& attempt) {
 
 // The supervisor is gone. True when the attempt is over and told.
 bool ProcessExecutor::settle(const AttemptKey& key, Attempt& attempt, Calls& calls) {
-  const Result<std::optional<AttemptExit>> record = read_exit_record(attempt.dir, key);
-  if (!record) log::warn(record.error().to_string());
-  if (!record || !record->has_value()) {
+  const std::int64_t now = boot_time_ms();
+  if (attempt.phase != Attempt::Phase::kEmptying) {
     attempt.phase = Attempt::Phase::kEmptying;
-    attempt.emptying_since_ms = boot_time_ms();
+    attempt.emptying_since_ms = now;
     attempt.pause_ms = kRetryMsMin;
-    return try_emptying(key, attempt, calls);
   }
-  if (const Result<std::vector<CgroupDir>> groups = read_cgroup_list(attempt.dir, key))
-    Cgroup(*groups).remove();
-  AttemptExit told = **record;
-  if (told.outcome == Outcome::kNotStarted) told.released = access(attempt.dir.started().c_str(), F_OK) == 0;
-  tell_exit(told, calls);
-  return true;
-}
-
-bool ProcessExecutor::try_emptying(const AttemptKey& key, Attempt& attempt, Calls& calls) {
-  const Result<std::vector<CgroupDir>> groups = read_cgroup_list(attempt.dir, key);
-  const Cgroup cgroup(groups ? *groups : std::vector<CgroupDir>());
-  const Result<std::optional<UniqueFd>> init_lock = try_lock(attempt.dir.init_lock());
-  const bool init_gone = init_lock && init_lock->has_value();
-  if (!init_gone || !cgroup.empty()) {
-    cgroup.kill_all();
-    if (!attempt.warned && boot_time_ms() - attempt.emptying_since_ms > kStuckWarningMs) {
-      attempt.warned = true;
-      log::warn("processes of " + key.job + " do not end although they were killed; its NPUs stay taken");
-    }
-    later(attempt);
-    return false;
+  const std::optional<AttemptExit> record = settle_attempt(attempt.dir, key, attempt.identity, boot_id_);
+  if (record) {
+    calls.emplace_back([this, record] { sink_.exited(*record); });
+    return true;
   }
-  const AttemptExit record = lost_record(key, attempt);
-  if (const Result<void> written = write_exit_record(attempt.dir, record); !written) {
-    log::warn(written.error().to_string());
-    later(attempt);
-    return false;
+  if (!attempt.warned && now - attempt.emptying_since_ms > kStuckWarningMs) {
+    attempt.warned = true;
+    log::warn("processes of " + key.job + " do not end although they were killed; its NPUs stay taken");
   }
-  cgroup.remove();
-  tell_exit(record, calls);
-  return true;
-}
-
-AttemptExit ProcessExecutor::lost_record(const AttemptKey& key, const Attempt& attempt) const {
-  AttemptExit record;
-  record.key = key;
-  const bool same_boot = !attempt.identity || attempt.identity->boot_id == boot_id_;
-  const bool dir_there = access(attempt.dir.path.c_str(), F_OK) == 0;
-  const bool started =
-      dir_there ? access(attempt.dir.started().c_str(), F_OK) == 0 : attempt.identity.has_value();
-  if (!same_boot) {
-    record.message = "the machine was restarted: what became of it is unknown";
-  } else if (started) {
-    record.message =
-        "its supervisor was killed: what became of it is unknown, and all its processes were ended";
-  } else {
-    record.outcome = Outcome::kNotStarted;
-    record.message = "its supervisor went away before it let the job start";
-    record.released = false;
-  }
-  return record;
-}
-
-void ProcessExecutor::tell_exit(const AttemptExit& record, Calls& calls) const {
-  calls.emplace_back([this, record] { sink_.exited(record); });
+  later(attempt);
+  return false;
 }
 
 }  // namespace

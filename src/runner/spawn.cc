@@ -25,11 +25,15 @@ namespace {
 // Above the numbers that the child gets, so that one dup2 cannot overwrite the source of the next.
 constexpr int kOutOfTheWay = 10;
 
+Result<UniqueFd> duplicate_high(int fd) {
+  UniqueFd copy(fcntl(fd, F_DUPFD_CLOEXEC, kOutOfTheWay));
+  if (!copy.valid()) return fail(system_error("cannot duplicate a descriptor", errno));
+  return copy;
+}
+
 Result<UniqueFd> move_up(int fd) {
   const UniqueFd old(fd);
-  UniqueFd moved(fcntl(fd, F_DUPFD_CLOEXEC, kOutOfTheWay));
-  if (!moved.valid()) return fail(system_error("cannot duplicate a descriptor", errno));
-  return moved;
+  return duplicate_high(fd);
 }
 
 Result<UniqueFd> sealed_memory(const std::string& bytes) {
@@ -45,13 +49,14 @@ Result<UniqueFd> sealed_memory(const std::string& bytes) {
 
 class SpawnSettings {
  public:
-  SpawnSettings(int spec, int connection) {
+  SpawnSettings(int spec, int connection, int lock) {
     posix_spawn_file_actions_init(&actions_);
     posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDWR, 0);
     posix_spawn_file_actions_adddup2(&actions_, 0, 1);
     posix_spawn_file_actions_adddup2(&actions_, 0, 2);
     posix_spawn_file_actions_adddup2(&actions_, spec, kSpecFd);
     posix_spawn_file_actions_adddup2(&actions_, connection, kControlFd);
+    if (lock >= 0) posix_spawn_file_actions_adddup2(&actions_, lock, kLockFd);
     posix_spawn_file_actions_addchdir_np(&actions_, "/");
     posix_spawnattr_init(&attributes_);
     sigset_t all;
@@ -91,7 +96,7 @@ std::vector<std::string> supervisor_environment() {
 }  // namespace
 
 Result<Spawned> spawn_supervisor(const std::string& program, const std::string& argument,
-                                 const std::string& spec) {
+                                 const std::string& spec, const UniqueFd& lock) {
   TG_TRY(const UniqueFd memory, sealed_memory(spec));
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -100,7 +105,11 @@ Result<Spawned> spawn_supervisor(const std::string& program, const std::string& 
   Spawned spawned;
   spawned.connection = UniqueFd(ends[0]);
   TG_TRY(const UniqueFd child_end, move_up(ends[1]));
-  const SpawnSettings settings(memory.get(), child_end.get());
+  UniqueFd lock_copy;
+  if (lock.valid()) {
+    TG_TRY(lock_copy, duplicate_high(lock.get()));
+  }
+  const SpawnSettings settings(memory.get(), child_end.get(), lock_copy.get());
   std::string name = program;
   std::string first = argument;
   std::vector<char*> arguments = {name.data()};
@@ -108,6 +117,7 @@ Result<Spawned> spawn_supervisor(const std::string& program, const std::string& 
   arguments.push_back(nullptr);
   std::vector<std::string> environment = supervisor_environment();
   std::vector<char*> environment_pointers;
+  environment_pointers.reserve(environment.size() + 1);
   for (std::string& entry : environment) environment_pointers.push_back(entry.data());
   environment_pointers.push_back(nullptr);
   const int error = posix_spawn(&spawned.pid, program.c_str(), settings.actions(), settings.attributes(),

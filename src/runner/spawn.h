@@ -17,9 +17,9 @@ struct Spawned {
 };
 
 // Starts `program` [`argument`] with an empty environment, `spec` readable at kSpecFd, a connection at
-// kControlFd, and nothing else. Thread-safe.
+// kControlFd, `lock` (where valid) at kLockFd, and nothing else. Thread-safe.
 Result<Spawned> spawn_supervisor(const std::string& program, const std::string& argument,
-                                 const std::string& spec);
+                                 const std::string& spec, const UniqueFd& lock);
 
 // Waits for one packet, at most `timeout_ms`.
 Result<std::string> wait_for_packet(const UniqueFd& connection, std::int64_t timeout_ms);

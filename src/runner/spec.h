@@ -45,6 +45,7 @@ struct SuperviseSpec {
 // The descriptors a supervisor is born with.
 inline constexpr int kSpecFd = 3;
 inline constexpr int kControlFd = 4;
+inline constexpr int kLockFd = 5;  // the attempt's lock, already held: there is no instant without a holder
 
 std::string encode(const SuperviseSpec& spec);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@
 #include "runner/job_view.h"
 #include "runner/log_file.h"
 #include "runner/spec.h"
+#include "runner/verdict.h"
 
 namespace tangram::runner {
 namespace {
@@ -33,6 +35,8 @@ constexpr std::size_t kSpecBytesMax = 64 << 20;
 constexpr std::size_t kConnectionsMax = 8;
 constexpr std::int64_t kKillRepeatMs = 50;
 constexpr std::int64_t kKillRepeatMsMax = 1000;
+constexpr useconds_t kRecordRetryUs = 200'000;
+constexpr int kRecordTriesMax = 300;
 constexpr int kLogReadsPerRound = 16;
 constexpr std::size_t kLogReadBytes = 1 << 16;
 
@@ -67,8 +71,6 @@ class Supervisor {
   void finish();
   void drain_log(int rounds);
   void tell_init(char command) const;
-  AttemptExit exit_record() const;
-  std::string ending_message() const;
   std::string_view state_word() const;
 
   SuperviseSpec spec_;
@@ -84,17 +86,13 @@ class Supervisor {
   std::optional<LogFile> log_;
   UniqueFd log_pipe_;
   JobProcess job_;
-  bool executed_ = false;
-  std::string start_error_;
-  std::optional<int> main_status_;
-  std::optional<Outcome> imposed_;  // why the job was made to end
+  Observed observed_;
 };
 
 Result<void> Supervisor::get_ready() {
-  TG_TRY(std::optional<UniqueFd> lock, try_lock(dir_.lock()));
-  if (!lock)
-    return fail(Code::kAlreadyExists, "runner.lock.held", dir_.lock() + " is held by another supervisor");
-  lock_ = std::move(*lock);
+  // The same open file as the daemon's, so this fails only when the lock is not what it should be.
+  lock_ = UniqueFd(kLockFd);
+  if (flock(kLockFd, LOCK_EX | LOCK_NB) != 0) return fail(system_error("cannot lock " + dir_.lock(), errno));
   connections_.emplace_back(kControlFd);
   TG_TRY(listener_, listen_at(dir_.control()));
   for (const std::string& path : {dir_.work(), dir_.tmp()}) {
@@ -156,7 +154,7 @@ void Supervisor::on_connection(std::size_t index) {
   if (!was_daemon) return;
   daemon_connected_ = false;
   if (phase_ != Phase::kWaiting) return;
-  start_error_ = "the daemon went away before it let the job start";
+  observed_.start_error = "the daemon went away before it let the job start";
   finish();
 }
 
@@ -167,8 +165,8 @@ void Supervisor::on_word(const UniqueFd& connection, std::string_view word) {
     launch();
   } else if (word == kStopCancelled || word == kStopDeviceLost) {
     const Outcome outcome = word == kStopCancelled ? Outcome::kCancelled : Outcome::kDeviceLost;
-    if (phase_ == Phase::kOver || imposed_) return;
-    if (!main_status_) imposed_ = outcome;
+    if (phase_ == Phase::kOver || observed_.imposed) return;
+    if (!observed_.main_status) observed_.imposed = outcome;
     if (phase_ == Phase::kWaiting) finish();
     if (phase_ == Phase::kRunning) terminate();
   }
@@ -190,7 +188,7 @@ void Supervisor::launch() {
     phase_ = Phase::kRunning;
     return;
   }
-  start_error_ = started.error().to_string();
+  observed_.start_error = started.error().to_string();
   finish();
 }
 
@@ -205,7 +203,7 @@ void Supervisor::on_init_reports() {
     }
     switch (report.kind) {
       case InitReport::Kind::kExecuted:
-        executed_ = true;
+        observed_.executed = true;
         TG_CRASH_POINT("supervise.after_exec");
         say(kStateRunning);
         if (phase_ == Phase::kRunning && spec_.launch.time_limit_ms < kUnlimited) {
@@ -213,10 +211,10 @@ void Supervisor::on_init_reports() {
         }
         break;
       case InitReport::Kind::kFailed:
-        start_error_ = std::string(report.text, strnlen(report.text, sizeof report.text));
+        observed_.start_error = std::string(report.text, strnlen(report.text, sizeof report.text));
         break;
       case InitReport::Kind::kMainEnded:
-        main_status_ = report.wait_status;
+        observed_.main_status = report.wait_status;
         if (phase_ == Phase::kRunning) terminate();
         break;
     }
@@ -234,7 +232,7 @@ void Supervisor::on_init_ended() {
 void Supervisor::on_deadline() {
   switch (phase_) {
     case Phase::kRunning:
-      imposed_ = Outcome::kTimedOut;
+      observed_.imposed = Outcome::kTimedOut;
       terminate();
       return;
     case Phase::kTerminating:
@@ -285,14 +283,13 @@ void Supervisor::finish() {
   phase_ = Phase::kOver;
   if (log_pipe_.valid()) drain_log(1 << 20);
   log_->finish();
-  const AttemptExit record = exit_record();
+  observed_.out_of_memory_kills = cgroup_.out_of_memory_kills();
+  const AttemptExit record = verdict(spec_.launch, observed_);
   TG_CRASH_POINT("supervise.before_exit_record");
   Result<void> written = write_exit_record(dir_, record);
   // A full disk must not turn a known end into an unknown one.
-  constexpr useconds_t kRetryUs = 200'000;
-  constexpr int kRetriesMax = 300;
-  for (int tries = 0; !written && tries < kRetriesMax; ++tries) {
-    usleep(kRetryUs);
+  for (int tries = 0; !written && tries < kRecordTriesMax; ++tries) {
+    usleep(kRecordRetryUs);
     written = write_exit_record(dir_, record);
   }
   TG_CRASH_POINT("supervise.after_exit_record");
@@ -320,44 +317,7 @@ void Supervisor::tell_init(char command) const {
 
 std::string_view Supervisor::state_word() const {
   if (phase_ == Phase::kOver) return kStateEnded;
-  return executed_ ? kStateRunning : kStateWaiting;
-}
-
-AttemptExit Supervisor::exit_record() const {
-  AttemptExit record;
-  record.key = spec_.launch.key;
-  if (main_status_ && executed_) {
-    if (WIFEXITED(*main_status_)) record.exit_status = WEXITSTATUS(*main_status_);
-    if (WIFSIGNALED(*main_status_)) record.signal = WTERMSIG(*main_status_);
-  }
-  const bool ran = executed_ && start_error_.empty();
-  if (imposed_) {
-    record.outcome = *imposed_;
-  } else if (!ran) {
-    record.outcome = Outcome::kNotStarted;
-  } else if (!main_status_) {
-    record.outcome = Outcome::kLost;
-  } else {
-    record.outcome = record.exit_status == 0 ? Outcome::kSucceeded : Outcome::kFailed;
-  }
-  record.out_of_memory = record.outcome == Outcome::kFailed && cgroup_.out_of_memory_kills() > 0;
-  record.message = ending_message();
-  if (record.out_of_memory) {
-    record.message = "killed by its host memory limit of " + format_bytes(spec_.launch.limits.memory);
-  }
-  return record;
-}
-
-std::string Supervisor::ending_message() const {
-  if (imposed_ == Outcome::kTimedOut) {
-    return "stopped at its time limit of " + format_duration_ms(spec_.launch.time_limit_ms);
-  }
-  if (imposed_ == Outcome::kCancelled) return executed_ ? "cancelled" : "cancelled before it started";
-  if (imposed_ == Outcome::kDeviceLost) return "stopped because an NPU that it held went away";
-  if (!start_error_.empty()) return start_error_;
-  if (!main_status_) return "its init process was killed: what became of it is unknown";
-  if (WIFSIGNALED(*main_status_)) return "ended by signal " + std::to_string(WTERMSIG(*main_status_));
-  return "exited with status " + std::to_string(WEXITSTATUS(*main_status_));
+  return observed_.executed ? kStateRunning : kStateWaiting;
 }
 
 void become_supervisor() {
@@ -369,8 +329,8 @@ void become_supervisor() {
   (void)write_control("/proc/self/oom_score_adj", "-900");
   for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2})
     signal(number, SIG_IGN);
-  syscall(SYS_close_range, static_cast<unsigned>(kControlFd) + 1, ~0U, 0U);
-  for (const int fd : {kSpecFd, kControlFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  syscall(SYS_close_range, static_cast<unsigned>(kLockFd) + 1, ~0U, 0U);
+  for (const int fd : {kSpecFd, kControlFd, kLockFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
 Result<SuperviseSpec> read_spec() {

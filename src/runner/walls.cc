@@ -13,7 +13,7 @@ namespace tangram::runner {
 namespace {
 
 Result<std::string> probe_namespaces_of(const ProcessExecutorConfig& config) {
-  TG_TRY(Spawned spawned, spawn_supervisor(config.supervisor, "--probe", ""));
+  TG_TRY(Spawned spawned, spawn_supervisor(config.supervisor, "--probe", "", UniqueFd()));
   Result<std::string> answer = wait_for_packet(spawned.connection, config.ready_timeout_ms);
   kill_spawned(spawned);
   return answer;

@@ -39,7 +39,8 @@ constexpr std::array kRoutes = [] {
 }();
 
 // The parts that stand for "{}", if the path is one of the pattern.
-std::optional<std::vector<std::string>> match(std::string_view pattern, const std::vector<std::string>& segments) {
+std::optional<std::vector<std::string>> match(std::string_view pattern,
+                                              const std::vector<std::string>& segments) {
   std::vector<std::string> parts;
   for (const std::string& segment : segments) {
     if (pattern.empty()) return std::nullopt;
@@ -57,8 +58,12 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, const st
 }
 
 Error unknown_path(const net::Request& request) {
-  return {Code::kNotFound, "http.path.unknown", "nothing is at " + request.path.substr(0, 200),
-          "docs/api.md lists every call", {}, nullptr};
+  return {Code::kNotFound,
+          "http.path.unknown",
+          "nothing is at " + request.path.substr(0, 200),
+          "docs/api.md lists every call",
+          {},
+          nullptr};
 }
 
 net::Response method_refused(const net::Request& request, const std::string& allowed) {
@@ -75,7 +80,9 @@ net::Response method_refused(const net::Request& request, const std::string& all
 }
 
 // The daemon's version is no secret, and a stranger's client may have to tell what it talks to.
-bool is_public(const Entry& entry) { return entry.call == get_version; }
+bool is_public(const Entry& entry) {
+  return entry.call == get_version;
+}
 
 void dispatch(service::Service& service, const net::Request& request, const net::Responder& responder) {
   std::string allowed;
@@ -90,10 +97,10 @@ void dispatch(service::Service& service, const net::Request& request, const net:
     parts = std::move(*matched);
   }
   net::Responder answer = responder;
-  Result<service::Caller> caller =
-      request.peer.process
-          ? service.identify(request.peer.process->uid)
-          : fail(Code::kUnauthenticated, "caller.unknown", "the caller's identity cannot be told on this socket");
+  Result<service::Caller> caller = request.peer.process
+                                       ? service.identify(request.peer.process->uid)
+                                       : fail(Code::kUnauthenticated, "caller.unknown",
+                                              "the caller's identity cannot be told on this socket");
   if (!caller && (found == nullptr || !is_public(*found))) {
     answer.send(problem_response(caller.error()));
     return;
@@ -108,7 +115,9 @@ void dispatch(service::Service& service, const net::Request& request, const net:
 
 }  // namespace
 
-std::span<const Route> routes() { return kRoutes; }
+std::span<const Route> routes() {
+  return kRoutes;
+}
 
 net::Handler make_handler(service::Service& service) {
   return [&service](const net::Request& request, const net::Responder& responder) {

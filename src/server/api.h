@@ -1,4 +1,5 @@
-// The REST API of docs/api.md: who asks, what is asked, and the answer's form. Everything else is the service's.
+// The REST API of docs/api.md: who asks, what is asked, and the answer's form. Everything else is the
+// service's.
 #pragma once
 
 #include <span>

@@ -40,7 +40,8 @@ Result<service::SubmitRequest> read_submit(const net::Request& request) {
   const auto type = request.headers.get("Content-Type");
   if (type && type->substr(0, type->find(';')) != "application/json") {
     return fail(Code::kInvalidArgument, "http.content_type.unsupported",
-                "Content-Type " + std::string(type->substr(0, 64)) + " is not read here", "send application/json");
+                "Content-Type " + std::string(type->substr(0, 64)) + " is not read here",
+                "send application/json");
   }
   TG_TRY(submit.idempotency_key, idempotency_key(request));
   TG_TRY(submit.submissions, wire::read_submissions(request.body));
@@ -79,9 +80,10 @@ Result<std::chrono::milliseconds> read_timeout(const net::Query& query) {
   if (!text) return std::chrono::milliseconds(kWaitMsDefault);
   TG_TRY(const std::int64_t timeout_ms, parse_duration_ms(*text, "timeout"));
   if (timeout_ms > kWaitMsMax) {
-    return fail(Code::kInvalidArgument, "input.out_of_range",
-                "timeout: " + format_duration_ms(timeout_ms) + " is more than " + format_duration_ms(kWaitMsMax),
-                "wait again when the time is over");
+    return fail(
+        Code::kInvalidArgument, "input.out_of_range",
+        "timeout: " + format_duration_ms(timeout_ms) + " is more than " + format_duration_ms(kWaitMsMax),
+        "wait again when the time is over");
   }
   return std::chrono::milliseconds(timeout_ms);
 }
@@ -120,10 +122,11 @@ void get_wait(Exchange& exchange) {
     exchange.responder.send(problem_response(timeout.error()));
     return;
   }
-  auto answer_now = exchange.service.wait(exchange.caller, exchange.parts.front(), *timeout,
-                                          [responder = exchange.responder](const Result<wire::JobView>& job) mutable {
-                                            responder.send(respond(200, job));
-                                          });
+  auto answer_now =
+      exchange.service.wait(exchange.caller, exchange.parts.front(), *timeout,
+                            [responder = exchange.responder](const Result<wire::JobView>& job) mutable {
+                              responder.send(respond(200, job));
+                            });
   exchange.responder.on_cancel(std::move(answer_now));
 }
 

@@ -1,4 +1,5 @@
-// An attempt's output on its way to a reader, as fast as the reader takes it. No thread waits for either side.
+// An attempt's output on its way to a reader, as fast as the reader takes it. No thread waits for either
+// side.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct LogQuery {
 
 Result<LogQuery> read_log_query(const net::Query& query);
 
-// Sends the file from the offset on; with `follow` until the attempt has ended and everything is sent. A job that has
-// not started has no output yet.
+// Sends the file from the offset on; with `follow` until the attempt has ended and everything is sent. A job
+// that has not started has no output yet.
 void stream_log(service::Service& service, const service::AttemptLog& log, const LogQuery& query,
                 net::Responder responder);
 

@@ -17,7 +17,8 @@ namespace tangram::server {
 Result<void> check_parameters(const net::Query& query, std::initializer_list<std::string_view> known,
                               std::string_view repeatable = {});
 
-// Absent parameters are nullopt; kInvalidArgument "input.bad_value" or "input.out_of_range" names the parameter.
+// Absent parameters are nullopt; kInvalidArgument "input.bad_value" or "input.out_of_range" names the
+// parameter.
 Result<std::optional<std::int64_t>> number_parameter(const net::Query& query, std::string_view name,
                                                      std::int64_t least, std::int64_t most);
 Result<bool> flag_parameter(const net::Query& query, std::string_view name);

@@ -21,8 +21,8 @@ struct Caller {
   bool is_operator() const { return kind == Kind::kOperator; }
 };
 
-// Root and the daemon's own uid are operator; a uid that a tenant lists is that tenant; others are refused with
-// kUnauthenticated "caller.unknown".
+// Root and the daemon's own uid are operator; a uid that a tenant lists is that tenant; others are refused
+// with kUnauthenticated "caller.unknown".
 Result<Caller> identify(const State& state, const Options& options, uid_t uid);
 
 // kPermissionDenied "caller.not_operator".
@@ -37,9 +37,9 @@ Result<TenantId> find_tenant(const State& state, const Caller& caller, std::stri
 // "j-17"; kInvalidArgument "input.bad_value" for anything else.
 Result<JobId> parse_job_id(std::string_view text);
 
-// A job by "j-17", "tenant/name" or "name": the unfinished one of that name, else the one that ended last. Unknown
-// and foreign ones are both kNotFound "job.unknown"; kFailedPrecondition "job.ambiguous" when several tenants have
-// a job of that name.
+// A job by "j-17", "tenant/name" or "name": the unfinished one of that name, else the one that ended last.
+// Unknown and foreign ones are both kNotFound "job.unknown"; kFailedPrecondition "job.ambiguous" when several
+// tenants have a job of that name.
 Result<JobId> find_job(const State& state, const Caller& caller, std::string_view reference);
 
 }  // namespace tangram::service

@@ -15,9 +15,13 @@
 namespace tangram::service {
 namespace {
 
-AttemptKey key_of(JobId job, std::int32_t attempt) { return {wire::format_job_id(job), attempt}; }
+AttemptKey key_of(JobId job, std::int32_t attempt) {
+  return {wire::format_job_id(job), attempt};
+}
 
-std::string text_of(const AttemptKey& key) { return key.job + " attempt " + std::to_string(key.attempt); }
+std::string text_of(const AttemptKey& key) {
+  return key.job + " attempt " + std::to_string(key.attempt);
+}
 
 std::optional<JobId> job_of(const AttemptKey& key) {
   if (!key.job.starts_with("j-")) return std::nullopt;
@@ -167,7 +171,7 @@ void Attempts::launch(JobId job, std::int32_t attempt) {
   TG_CRASH_POINT("service.after_prepare");
   if (!prepared) {
     log::warn("not started: " + text_of(spec->key) + ": " + prepared.error().to_string());
-    report_end(ending(spec->key, Outcome::kNotStarted, prepared.error().to_string()));
+    on_exited(ending(spec->key, Outcome::kNotStarted, prepared.error().to_string()));
     return;
   }
   report_prepared(job, attempt, std::move(prepared).value());
@@ -221,7 +225,8 @@ void Attempts::stop_cancelled(JobId job) {
 void Attempts::on_look(const DeviceLook& look) {
   std::map<std::uint32_t, std::string> lost;
   for (const auto& [id, loss] : look.losses) {
-    if (loss.lost && look.at - loss.since >= std::chrono::milliseconds(options_.lost_after_ms)) lost[id] = loss.why;
+    if (loss.lost && look.at - loss.since >= std::chrono::milliseconds(options_.lost_after_ms))
+      lost[id] = loss.why;
   }
   if (lost.empty()) return;
   std::vector<std::pair<AttemptKey, std::string>> struck;
@@ -264,11 +269,14 @@ void Attempts::on_running(const AttemptKey& key) {
 }
 
 void Attempts::on_exited(const AttemptExit& exit) {
-  if (exit.outcome != Outcome::kFailed) {
+  const bool at_fault =
+      exit.outcome == Outcome::kFailed || (exit.outcome == Outcome::kNotStarted && exit.released);
+  if (!at_fault) {
     report_end(exit);
     return;
   }
-  // A program fails when its device goes away, and is the first to know: look before it is blamed.
+  // A program fails, or cannot be started, when its device goes away, and is the first to know: look before
+  // it is blamed.
   const auto once = std::make_shared<std::atomic<bool>>(false);
   timer_.after(std::chrono::milliseconds(options_.failure_scan_wait_ms), [this, exit, once] {
     if (!once->exchange(true)) classify(exit, watch_.last());
@@ -333,7 +341,9 @@ void Attempts::report_end(const AttemptExit& exit) {
 void Attempts::forget(JobId job, std::int32_t attempts) {
   pool_.post([this, job, attempts] {
     for (std::int32_t attempt = 1; attempt <= attempts; ++attempt) {
-      if (const auto removed = executor_.remove(key_of(job, attempt)); !removed) {
+      const auto removed = executor_.remove(key_of(job, attempt));
+      // An attempt that was never prepared left nothing behind.
+      if (!removed && removed.error().code != Code::kNotFound) {
         log::warn(text_of(key_of(job, attempt)) + " is not removed: " + removed.error().to_string());
       }
     }

@@ -33,12 +33,12 @@ class Attempts {
   Attempts(const Attempts&) = delete;
   Attempts& operator=(const Attempts&) = delete;
 
-  // Starts the executor and finds the attempts again that the recovered state calls active. One that never got its
-  // `go` executed nothing, so its job goes back into the queue whatever its restart policy. After
+  // Starts the executor and finds the attempts again that the recovered state calls active. One that never
+  // got its `go` executed nothing, so its job goes back into the queue whatever its restart policy. After
   // Writer::recover(), before Writer::start().
   Result<void> recover();
-  // Waits for commands to the executor that are under way; later ones are dropped, and the next daemon gives them.
-  // Events of the executor are not heard any more: the next daemon gets them again.
+  // Waits for commands to the executor that are under way; later ones are dropped, and the next daemon gives
+  // them. Events of the executor are not heard any more: the next daemon gets them again.
   void stop();
 
   // The effects of durable records; on the writer's thread.

@@ -15,7 +15,9 @@ std::int64_t read_ms(clockid_t clock) {
 
 SystemClock::SystemClock() : offset_ms_(read_ms(CLOCK_REALTIME) - read_ms(CLOCK_BOOTTIME)) {}
 
-TimeMs SystemClock::now() { return TimeMs(read_ms(CLOCK_BOOTTIME) + offset_ms_.load()); }
+TimeMs SystemClock::now() {
+  return TimeMs(read_ms(CLOCK_BOOTTIME) + offset_ms_.load());
+}
 
 void SystemClock::continue_from(TimeMs time) {
   const std::int64_t wanted = time.value - read_ms(CLOCK_BOOTTIME);

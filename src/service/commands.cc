@@ -91,7 +91,9 @@ Result<wire::ApplyAnswer> apply_all(Transaction& transaction, const Options& opt
   return answer;
 }
 
-Answer problem(const Error& error) { return {wire::http_status(error), wire::write_problem(error)}; }
+Answer problem(const Error& error) {
+  return {wire::http_status(error), wire::write_problem(error)};
+}
 
 // Submits one job; a --no-wait job that cannot start at once is an error, although it is on record.
 struct Submitted {
@@ -156,7 +158,8 @@ Answer submit_all(Transaction& transaction, const Options& options, const Caller
 
 }  // namespace
 
-void Service::apply(const Caller& caller, std::vector<wire::Document> documents, Done<wire::ApplyAnswer> done) {
+void Service::apply(const Caller& caller, std::vector<wire::Document> documents,
+                    Done<wire::ApplyAnswer> done) {
   if (auto allowed = require_operator(caller, "apply documents"); !allowed) {
     done(fail(std::move(allowed).error()));
     return;
@@ -185,9 +188,8 @@ void Service::delete_tenant(const Caller& caller, std::string name, Done<void> d
 
 void Service::submit(const Caller& caller, SubmitRequest request, std::function<void(Answer)> done) {
   impl_->command<Answer>(
-      [options = impl_->options, caller, request = std::move(request)](Transaction& transaction) -> Result<Answer> {
-        return submit_all(transaction, options, caller, request);
-      },
+      [options = impl_->options, caller, request = std::move(request)](Transaction& transaction)
+          -> Result<Answer> { return submit_all(transaction, options, caller, request); },
       [done = std::move(done)](Result<Answer> answer) {
         done(answer ? std::move(*answer) : problem(answer.error()));
       });

@@ -32,10 +32,12 @@ class Fields {
     std::set<std::string> seen;
     for (const auto& entry : node_) {
       if (!entry.first.IsScalar()) {
-        return fail(problem(entry.first, "config.wrong_type", name_of(""), "has a field whose name is no text"));
+        return fail(
+            problem(entry.first, "config.wrong_type", name_of(""), "has a field whose name is no text"));
       }
       if (seen.insert(entry.first.Scalar()).second) continue;
-      return fail(problem(entry.first, "config.duplicate_field", name_of(entry.first.Scalar()), "stands twice"));
+      return fail(
+          problem(entry.first, "config.duplicate_field", name_of(entry.first.Scalar()), "stands twice"));
     }
     return {};
   }
@@ -45,7 +47,8 @@ class Fields {
     known_.insert(name);
     const YAML::Node value = find(name);
     if (!value.IsDefined()) return {};
-    if (!value.IsScalar()) return fail(problem(value, "config.wrong_type", name_of(name), "must be a single value"));
+    if (!value.IsScalar())
+      return fail(problem(value, "config.wrong_type", name_of(name), "must be a single value"));
     auto taken = take(value.Scalar());
     if (taken) return {};
     Error error = std::move(taken).error();
@@ -57,8 +60,8 @@ class Fields {
   Result<void> text(const std::string& name, std::string& into, std::size_t length_max = 255) {
     return scalar(name, [&](const std::string& value) -> Result<void> {
       if (value.empty() || value.size() > length_max) {
-        return fail(Code::kInvalidArgument, "", name_of(name) + " must have 1 to " + std::to_string(length_max) +
-                                                    " characters");
+        return fail(Code::kInvalidArgument, "",
+                    name_of(name) + " must have 1 to " + std::to_string(length_max) + " characters");
       }
       into = value;
       return {};
@@ -81,8 +84,9 @@ class Fields {
       std::int64_t read = 0;
       const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), read);
       if (failed != std::errc{} || end != value.data() + value.size() || read < least || read > most) {
-        return fail(Code::kInvalidArgument, "", name_of(name) + ": \"" + value + "\" is no whole number from " +
-                                                    std::to_string(least) + " to " + std::to_string(most));
+        return fail(Code::kInvalidArgument, "",
+                    name_of(name) + ": \"" + value + "\" is no whole number from " + std::to_string(least) +
+                        " to " + std::to_string(most));
       }
       into = static_cast<Number>(read);
       return {};
@@ -93,8 +97,8 @@ class Fields {
     return scalar(name, [&](const std::string& value) -> Result<void> {
       TG_TRY(const std::int64_t read, parse_duration_ms(value, name_of(name)));
       if (read < least_ms) {
-        return fail(Code::kInvalidArgument, "", name_of(name) + ": \"" + value + "\" is less than " +
-                                                    format_duration_ms(least_ms));
+        return fail(Code::kInvalidArgument, "",
+                    name_of(name) + ": \"" + value + "\" is less than " + format_duration_ms(least_ms));
       }
       into = read;
       return {};
@@ -140,7 +144,8 @@ class Fields {
       if (known_.contains(entry.first.Scalar())) continue;
       std::string names;
       for (const std::string& name : known_) names += (names.empty() ? "" : ", ") + name;
-      Error error = problem(entry.first, "config.unknown_field", name_of(entry.first.Scalar()), "is not known");
+      Error error =
+          problem(entry.first, "config.unknown_field", name_of(entry.first.Scalar()), "is not known");
       error.hint = "known here: " + names;
       return fail(std::move(error));
     }
@@ -192,7 +197,8 @@ Result<void> read_devices(Fields fields, Config& config) {
     TG_TRY_VOID(entry.absolute_path("target", mount.target));
     TG_TRY_VOID(entry.finish());
     if (mount.source.empty() || mount.target.empty()) {
-      return fail(Code::kInvalidArgument, "config.missing_field", entry.name_of("") + " needs source and target");
+      return fail(Code::kInvalidArgument, "config.missing_field",
+                  entry.name_of("") + " needs source and target");
     }
     config.mounts.push_back(std::move(mount));
   }
@@ -264,7 +270,8 @@ Result<void> read_all(Fields fields, Config& config) {
   TG_TRY_VOID(fields.absolute_path("socket", config.places.socket));
   TG_TRY_VOID(fields.text("cgroup", config.cgroup));
   TG_TRY_VOID(fields.duration("keepAfter", config.options.keep_after_ms, 0));
-  TG_TRY_VOID(fields.scalar("logLevel", [&](const std::string& v) { return read_level(v, config.log_level); }));
+  TG_TRY_VOID(
+      fields.scalar("logLevel", [&](const std::string& v) { return read_level(v, config.log_level); }));
   TG_TRY_VOID(read_devices(fields.inside("devices"), config));
   TG_TRY_VOID(read_jobs(fields.inside("jobs"), config.options));
   TG_TRY_VOID(read_limits(fields.inside("limits"), config.options));

@@ -24,7 +24,7 @@ struct DriverMount {
 struct Places {
   std::string config;  // file
   std::string socket;
-  std::string state;   // directory: VERSION, journal.db, jobs/
+  std::string state;  // directory: VERSION, journal.db, jobs/
 };
 
 struct Config {

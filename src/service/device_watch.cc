@@ -15,8 +15,8 @@ std::string loss_text(const DeviceNpu& npu) {
 
 // A loss lasts from the look that first showed it.
 std::map<std::uint32_t, DeviceLook::Loss> find_losses(std::map<std::uint32_t, DeviceLook::Loss> losses,
-                                                       const DeviceReadings& readings,
-                                                       std::chrono::steady_clock::time_point at) {
+                                                      const DeviceReadings& readings,
+                                                      std::chrono::steady_clock::time_point at) {
   std::map<std::uint32_t, const DeviceNpu*> seen;
   for (const DeviceNpu& npu : readings.npus) {
     seen[npu.physical_id] = &npu;
@@ -49,7 +49,9 @@ DeviceWatch::DeviceWatch(Devices& devices, const Options& options,
                          std::function<void(const DeviceLook&)> on_look)
     : devices_(devices), interval_(options.scan_interval_ms), on_look_(std::move(on_look)) {}
 
-DeviceWatch::~DeviceWatch() { stop(); }
+DeviceWatch::~DeviceWatch() {
+  stop();
+}
 
 void DeviceWatch::expect(const std::vector<std::uint32_t>& physical_ids) {
   const std::lock_guard lock(mutex_);

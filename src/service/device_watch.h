@@ -17,7 +17,8 @@
 
 namespace tangram::service {
 
-// One look, with what it says about loss: an NPU is lost when it is absent or critical, or the driver is away.
+// One look, with what it says about loss: an NPU is lost when it is absent or critical, or the driver is
+// away.
 struct DeviceLook {
   DeviceReadings readings;
   // Per physical id ever seen or expected: whether it is lost, since when without a break, and why.
@@ -45,8 +46,8 @@ class DeviceWatch {
   void start();
   void stop();
 
-  // Calls back, on the watch's thread, after a look that began after this call. Before start(): after the first.
-  // Never calls back once stopped.
+  // Calls back, on the watch's thread, after a look that began after this call. Before start(): after the
+  // first. Never calls back once stopped.
   void look_soon(std::function<void(const DeviceLook&)> done);
 
   DeviceLook last() const;

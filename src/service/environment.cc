@@ -87,8 +87,7 @@ LaunchSpec make_launch(const State& state, const Options& options, bool private_
   if (!options.work_home.empty()) env["HOME"] = options.work_home;
   for (const auto& [name, value] : program.env) env[name] = value;
   env["ASCEND_VISIBLE_DEVICES"] = join(spec.npus);
-  env["ASCEND_RT_VISIBLE_DEVICES"] =
-      join(private_devices ? count_from_zero(spec.npus.size()) : spec.npus);
+  env["ASCEND_RT_VISIBLE_DEVICES"] = join(private_devices ? count_from_zero(spec.npus.size()) : spec.npus);
   if (!program.env.contains("ASCEND_DEVICE_ID")) env["ASCEND_DEVICE_ID"] = "0";
   env["TANGRAM_JOB_ID"] = spec.key.job;
   env["TANGRAM_JOB_NAME"] = program.name;

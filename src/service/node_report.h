@@ -9,9 +9,9 @@
 
 namespace tangram::service {
 
-// None when nothing that the core cares about has changed. With the driver away, the known NPUs stay with health
-// unknown. A size that the device does not tell now is the one that it told before; an NPU whose memory was never told
-// is unknown, because nothing can be placed on it.
+// None when nothing that the core cares about has changed. With the driver away, the known NPUs stay with
+// health unknown. A size that the device does not tell now is the one that it told before; an NPU whose
+// memory was never told is unknown, because nothing can be placed on it.
 std::optional<NodeReported> make_node_report(const Scheduler& core, const std::string& node,
                                              const DeviceReadings& readings);
 

@@ -26,15 +26,17 @@ struct Options {
   // Scheduling.
   std::int64_t keep_after_ms = 600'000;  // SettingsChanged::keep_after_ms
   std::int64_t scan_interval_ms = 2'000;
-  // An NPU that was lost (absent, critical, driver away) in every look for so long: the job that holds it is stopped.
+  // An NPU that was lost (absent, critical, driver away) in every look for so long: the job that holds it is
+  // stopped.
   std::int64_t lost_after_ms = 1'500;
-  // How long the end of a failed job may wait for a look at its NPUs, which tells a lost device from a faulty program.
+  // How long the end of a failed job may wait for a look at its NPUs, which tells a lost device from a faulty
+  // program.
   std::int64_t failure_scan_wait_ms = 2'000;
 
   // Bounds.
-  std::size_t commands_max = 4'096;        // waiting for the writer; more are refused
-  std::size_t group_commands_max = 512;    // committed together
-  std::int64_t jobs_max = 100'000;         // unfinished, of all tenants
+  std::size_t commands_max = 4'096;      // waiting for the writer; more are refused
+  std::size_t group_commands_max = 512;  // committed together
+  std::int64_t jobs_max = 100'000;       // unfinished, of all tenants
   std::int64_t jobs_per_tenant_max = 50'000;
   std::int64_t tenants_max = 10'000;
   std::size_t effect_threads = 4;
@@ -43,18 +45,18 @@ struct Options {
   std::int64_t ended_keep_ms = 7LL * 24 * 3'600'000;
   std::size_t ended_max = 10'000;
   std::int64_t journal_keep_ms = 90LL * 24 * 3'600'000;
-  std::uint64_t snapshot_every = 20'000;   // records
+  std::uint64_t snapshot_every = 20'000;  // records
   std::int64_t sweep_interval_ms = 60'000;
 
   // Jobs.
   UidRange uids;
-  uid_t own_uid = 0;                       // of the daemon; not 0: every job runs as this user
-  std::vector<gid_t> device_groups;        // groups that may open the device nodes
+  uid_t own_uid = 0;                 // of the daemon; not 0: every job runs as this user
+  std::vector<gid_t> device_groups;  // groups that may open the device nodes
   HostLimits host_defaults{4'000, Bytes::gib(16), 4'096};
   std::int64_t log_bytes_max = 64LL << 20;
   std::int64_t grace_ms = 10'000;
   std::string ascend_home = "/usr/local/Ascend";
-  std::string work_home;                   // HOME of a job; empty: its work directory
+  std::string work_home;  // HOME of a job; empty: its work directory
 };
 
 }  // namespace tangram::service

@@ -1,7 +1,7 @@
 #include "service/service.h"
 
+#include <algorithm>
 #include <fstream>
-#include <mutex>
 
 #include "base/log.h"
 #include "service/node_report.h"
@@ -22,7 +22,8 @@ std::string read_boot_id() {
 
 }  // namespace
 
-Service::Impl::Impl(Options given, Store& store, Executor& given_executor, Devices& devices, Clock& given_clock)
+Service::Impl::Impl(Options given, Store& store, Executor& given_executor, Devices& devices,
+                    Clock& given_clock)
     : options(std::move(given)),
       executor(given_executor),
       clock(given_clock),
@@ -82,7 +83,9 @@ void Service::Impl::sweep() {
 Service::Service(Options options, Store& store, Executor& executor, Devices& devices, Clock& clock)
     : impl_(std::make_unique<Impl>(std::move(options), store, executor, devices, clock)) {}
 
-Service::~Service() { stop(); }
+Service::~Service() {
+  stop();
+}
 
 Result<void> Service::start() {
   TG_TRY_VOID(impl_->writer.recover());
@@ -112,8 +115,7 @@ void Service::stop() {
 }
 
 Result<Caller> Service::identify(uid_t uid) const {
-  return impl_->cell.read(
-      [&](const State& state) { return service::identify(state, impl_->options, uid); });
+  return impl_->cell.read([&](const State& state) { return service::identify(state, impl_->options, uid); });
 }
 
 wire::VersionView Service::version() const {
@@ -162,10 +164,17 @@ Result<wire::JobList> Service::jobs(const Caller& caller, const JobQuery& query)
 }
 
 Result<wire::JobView> Service::job(const Caller& caller, std::string_view reference) const {
-  return impl_->cell.read([&](const State& state) -> Result<wire::JobView> {
+  auto view = impl_->cell.read([&](const State& state) -> Result<wire::JobView> {
     TG_TRY(const JobId id, find_job(state, caller, reference));
     return make_job_view(state, id);
   });
+  if (!view || (view->state != JobState::kReady && view->state != JobState::kWaiting)) return view;
+  // Its place in the queue takes a walk over the queue: not under the lock.
+  const auto state = impl_->cell.snapshot();
+  TG_TRY(const JobId id, find_job(*state, caller, view->id));
+  const std::vector<JobId> queue = state->core().queue();
+  const auto place = std::find(queue.begin(), queue.end(), id);
+  return make_job_view(*state, id, place == queue.end() ? 0 : place - queue.begin() + 1);
 }
 
 Result<wire::WhyView> Service::why(const Caller& caller, std::string_view reference) const {
@@ -213,6 +222,7 @@ Result<AttemptLog> Service::log(const Caller& caller, std::string_view reference
   });
   if (!last) return fail(last.error());
   log.attempt = attempt.value_or(*last);
+  log.bytes_max = impl_->options.log_bytes_max;
   if (attempt && (*attempt < 1 || *attempt > *last)) {
     return fail(Code::kNotFound, "job.attempt.unknown",
                 wire::format_job_id(log.job) + " has " + std::to_string(*last) + " attempts, no number " +

@@ -1,7 +1,7 @@
 // The use-cases of Tangram on one machine: what the API offers, for a caller whose identity is known.
 //
-// Thread-safe after start(). Functions with a `done` answer later, on a thread of the service, once what they did
-// is durable; `done` must not block. The others answer at once from the durable state.
+// Thread-safe after start(). Functions with a `done` answer later, on a thread of the service, once what they
+// did is durable; `done` must not block. The others answer at once from the durable state.
 #pragma once
 
 #include <chrono>
@@ -43,16 +43,17 @@ struct AttemptLog {
   JobId job;
   std::int32_t attempt = 0;  // 0: the job has not started yet
   std::string path;          // empty with attempt 0
-  bool ended = false;        // nothing more is written
+  std::int64_t bytes_max = 0;
+  bool ended = false;  // nothing more is written
 };
 
 struct JobQuery {
-  std::string tenant;        // empty: all that the caller may see
+  std::string tenant;  // empty: all that the caller may see
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<JobState> states;
   bool all = false;
   std::size_t limit = 1'000;
-  std::string after;         // an id
+  std::string after;  // an id
 };
 
 class Service {
@@ -63,7 +64,8 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Recovers, looks at the devices, finds running attempts again, then decides. Ready to serve when it returns.
+  // Recovers, looks at the devices, finds running attempts again, then decides. Ready to serve when it
+  // returns.
   Result<void> start();
   // Jobs run on. What was acknowledged is durable; open waits are answered. Idempotent.
   void stop();
@@ -82,10 +84,10 @@ class Service {
   Result<wire::JobView> job(const Caller& caller, std::string_view reference) const;
   Result<wire::WhyView> why(const Caller& caller, std::string_view reference) const;
   void cancel(const Caller& caller, std::string reference, Done<wire::JobView> done);
-  // Answers when the job has ended or the time is over. The returned function answers at once; it may be called at
-  // any time, also after the answer.
-  std::function<void()> wait(const Caller& caller, std::string_view reference, std::chrono::milliseconds timeout,
-                             Done<wire::JobView> done);
+  // Answers when the job has ended or the time is over. The returned function answers at once; it may be
+  // called at any time, also after the answer.
+  std::function<void()> wait(const Caller& caller, std::string_view reference,
+                             std::chrono::milliseconds timeout, Done<wire::JobView> done);
 
   // `attempt`: absent, the present or last one.
   Result<AttemptLog> log(const Caller& caller, std::string_view reference,

@@ -48,7 +48,9 @@ std::optional<std::int64_t> optional_number(const json::value& value) {
   return value.to_number<std::int64_t>();
 }
 
-std::string text(const json::value& value) { return json::value_to<std::string>(value); }
+std::string text(const json::value& value) {
+  return json::value_to<std::string>(value);
+}
 
 template <class Value>
 Value unwrap(Result<Value> result) {
@@ -135,9 +137,9 @@ LiveJob decode_live(const json::object& from) {
   live.program =
       std::make_shared<const wire::JobProgram>(unwrap(wire::decode_program(from.at("program").as_string())));
   if (from.contains("pid")) {
-    live.supervisor = SupervisorIdentity{from.at("pid").to_number<pid_t>(),
-                                         from.at("startTicks").to_number<std::uint64_t>(),
-                                         text(from.at("bootId"))};
+    live.supervisor =
+        SupervisorIdentity{from.at("pid").to_number<pid_t>(),
+                           from.at("startTicks").to_number<std::uint64_t>(), text(from.at("bootId"))};
   }
   if (from.contains("lastMessage")) live.last_message = text(from.at("lastMessage"));
   return live;
@@ -250,7 +252,9 @@ void SnapshotCodec::check(const State& state) {
   if (in_core != state.live_.size()) throw std::invalid_argument("the core has jobs without a program");
 }
 
-std::string State::to_snapshot() const { return json::serialize(SnapshotCodec::encode(*this)); }
+std::string State::to_snapshot() const {
+  return json::serialize(SnapshotCodec::encode(*this));
+}
 
 Result<State> State::from_snapshot(std::string_view text) {
   try {

@@ -21,7 +21,8 @@ std::vector<std::uint32_t> physical_ids(const Scheduler& core, const std::vector
   if (held.empty()) return ids;
   const std::vector<NpuView> npus = core.npus();
   for (const NpuIndex index : held) {
-    const auto found = std::find_if(npus.begin(), npus.end(), [&](const NpuView& n) { return n.index == index; });
+    const auto found =
+        std::find_if(npus.begin(), npus.end(), [&](const NpuView& n) { return n.index == index; });
     TG_ASSERT(found != npus.end(), "a job holds an NPU that the core does not know");
     ids.push_back(found->report.physical_id);
   }
@@ -151,17 +152,25 @@ void State::forget(JobId job) {
   ended_.erase(found);
 }
 
+void State::drop_answer(const std::pair<std::uint32_t, std::string>& key) {
+  const auto found = answers_.find(key);
+  if (found == answers_.end()) return;
+  answers_bytes_ -= found->second.answer->body.size();
+  answers_by_time_.erase({found->second.at, key});
+  answers_.erase(found);
+}
+
 void State::keep_answer(const wire::IdempotentAnswer& answer, TimeMs at) {
   const std::pair<std::uint32_t, std::string> key{answer.caller_uid, answer.key};
-  const auto old = answers_.find(key);
-  if (old != answers_.end()) answers_by_time_.erase({old->second.at, key});
+  drop_answer(key);
   answers_[key] = KeptAnswer{at, std::make_shared<const wire::IdempotentAnswer>(answer)};
   answers_by_time_.insert({at, key});
+  answers_bytes_ += answer.body.size();
   while (!answers_by_time_.empty()) {
-    const auto& oldest = *answers_by_time_.begin();
-    if (answers_.size() <= kAnswersMax && oldest.first.value + kAnswerKeepMs >= at.value) break;
-    answers_.erase(oldest.second);
-    answers_by_time_.erase(answers_by_time_.begin());
+    const auto oldest = *answers_by_time_.begin();
+    const bool fits = answers_.size() <= kAnswersMax && answers_bytes_ <= kAnswersBytesMax;
+    if (fits && oldest.first.value + kAnswerKeepMs >= at.value) break;
+    drop_answer(oldest.second);
   }
 }
 

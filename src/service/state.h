@@ -1,6 +1,6 @@
-// Everything the service must not forget: the core's state and what stands beside it. Changed by journal records
-// alone, so that a journal of them, or a snapshot and the rest of them, is the state. Not thread-safe; a copy is cheap
-// (programs and ended jobs are shared between copies).
+// Everything the service must not forget: the core's state and what stands beside it. Changed by journal
+// records alone, so that a journal of them, or a snapshot and the rest of them, is the state. Not
+// thread-safe; a copy is cheap (programs and ended jobs are shared between copies).
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,15 @@ struct LiveJob {
 };
 
 struct EndedJob {
-  JobStatus status;                              // as it was just before its end
-  std::string tenant;                            // name; the tenant itself may be gone
+  JobStatus status;    // as it was just before its end
+  std::string tenant;  // name; the tenant itself may be gone
   std::shared_ptr<const wire::JobProgram> program;
   Outcome outcome = Outcome::kSucceeded;
   std::optional<std::int64_t> exit_status;
   std::optional<std::int64_t> signal;
   std::string message;
-  ReasonCode refusal = ReasonCode::kNone;        // kRefused only
-  std::vector<std::uint32_t> npus;               // physical ids held last
+  ReasonCode refusal = ReasonCode::kNone;  // kRefused only
+  std::vector<std::uint32_t> npus;         // physical ids held last
   TimeMs ended_at;
 };
 
@@ -65,8 +65,8 @@ class State {
   const wire::TenantExtras* extras(TenantId tenant) const;
   std::optional<TenantId> tenant_of_uid(std::uint32_t uid) const;  // as uid, allocated uid or member
   std::optional<std::uint32_t> uid_of(TenantId tenant) const;      // under which its jobs run
-  // The lowest number not below `first` that was never given and that no tenant uses; those given once come again
-  // only when the range is used up. None: all are in use.
+  // The lowest number not below `first` that was never given and that no tenant uses; those given once come
+  // again only when the range is used up. None: all are in use.
   std::optional<std::uint32_t> next_uid(std::uint32_t first, std::uint32_t count) const;
   // Whether `tenant` is `ancestor` or below it.
   bool is_within(TenantId tenant, TenantId ancestor) const;
@@ -77,9 +77,10 @@ class State {
   std::string to_snapshot() const;
   static Result<State> from_snapshot(std::string_view text);
 
-  // Answers to writes with an Idempotency-Key are kept so long, and at most so many.
+  // Answers to writes with an Idempotency-Key are kept so long, at most so many, and so many bytes.
   static constexpr std::int64_t kAnswerKeepMs = 24LL * 3'600'000;
   static constexpr std::size_t kAnswersMax = 10'000;
+  static constexpr std::size_t kAnswersBytesMax = 64U << 20;
 
  private:
   using NameKey = std::pair<TenantId, std::string>;
@@ -93,6 +94,7 @@ class State {
   void cancel(const wire::JobCancelledRecord& record, TimeMs at);
   void end_attempt(const wire::AttemptEndedRecord& record, TimeMs at);
   void refuse(const JobRefused& record, TimeMs at);
+  void drop_answer(const std::pair<std::uint32_t, std::string>& key);
   void keep_answer(const wire::IdempotentAnswer& answer, TimeMs at);
   void forget(JobId job);
   // Moves the job from the unfinished to the ended ones.
@@ -115,6 +117,7 @@ class State {
   std::map<std::uint32_t, TenantId> uids_;
   std::map<std::pair<std::uint32_t, std::string>, KeptAnswer> answers_;
   std::set<std::pair<TimeMs, std::pair<std::uint32_t, std::string>>> answers_by_time_;
+  std::size_t answers_bytes_ = 0;
 
   friend struct SnapshotCodec;
 };

@@ -1,5 +1,5 @@
-// The durable state as readers see it. The writer changes it only with records that are in the journal, so nobody
-// ever sees what a full disk could take back; a reader never waits for the disk.
+// The durable state as readers see it. The writer changes it only with records that are in the journal, so
+// nobody ever sees what a full disk could take back; a reader never waits for the disk.
 #pragma once
 
 #include <memory>

@@ -35,10 +35,11 @@ Result<void> check_bounds(const State& state, const Options& options, TenantId t
   }
   const std::int64_t own = state.live_count(tenant);
   if (own >= options.jobs_per_tenant_max) {
-    return fail(Code::kResourceExhausted, "queue.tenant_full",
-                "a tenant may have at most " + std::to_string(options.jobs_per_tenant_max) + " unfinished jobs",
-                "wait until some have ended, or cancel some",
-                {{"limit", options.jobs_per_tenant_max}, {"used", own}});
+    return fail(
+        Code::kResourceExhausted, "queue.tenant_full",
+        "a tenant may have at most " + std::to_string(options.jobs_per_tenant_max) + " unfinished jobs",
+        "wait until some have ended, or cancel some",
+        {{"limit", options.jobs_per_tenant_max}, {"used", own}});
   }
   return {};
 }
@@ -123,7 +124,8 @@ Result<void> check_uid(const State& state, const Options& options, TenantId tena
                        const std::string& field) {
   if (uid == 0 || uid == options.own_uid) {
     return fail(Code::kInvalidArgument, "tenant.uid.operator",
-                field + ": uid " + std::to_string(uid) + " is the operator's", "choose a uid of the tenant's own");
+                field + ": uid " + std::to_string(uid) + " is the operator's",
+                "choose a uid of the tenant's own");
   }
   const auto holder = state.tenant_of_uid(uid);
   if (!holder || *holder == tenant) return {};
@@ -136,7 +138,8 @@ Result<void> check_uid(const State& state, const Options& options, TenantId tena
 }  // namespace
 
 Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Options& options,
-                                                    const Caller& caller, const wire::JobSubmission& submission) {
+                                                    const Caller& caller,
+                                                    const wire::JobSubmission& submission) {
   TG_TRY(const TenantId tenant, tenant_of(state, caller, submission));
   TG_TRY_VOID(check_bounds(state, options, tenant));
   if (!submission.name.empty()) TG_TRY_VOID(check_job_name(state, tenant, submission.name));
@@ -148,8 +151,7 @@ Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Op
   spec.priority = submission.priority;
   spec.request = make_request(state, tenant, submission);
   spec.bandwidth_bps = submission.bandwidth_bps;
-  spec.time_limit_ms =
-      submission.time_limit_ms.value_or(state.core().effective_quota(tenant).run_time_ms);
+  spec.time_limit_ms = submission.time_limit_ms.value_or(state.core().effective_quota(tenant).run_time_ms);
   spec.no_wait = submission.no_wait;
   spec.restart = submission.restart;
   spec.restarts_max = submission.restarts_max;
@@ -185,7 +187,8 @@ Result<wire::TenantPutRecord> resolve_tenant(const State& state, const Options& 
   const TenantId id = record.input.id;
   if (document.uid) TG_TRY_VOID(check_uid(state, options, id, *document.uid, "spec.uid"));
   for (std::size_t i = 0; i < document.members.size(); ++i) {
-    TG_TRY_VOID(check_uid(state, options, id, document.members[i], "spec.members[" + std::to_string(i) + "]"));
+    TG_TRY_VOID(
+        check_uid(state, options, id, document.members[i], "spec.members[" + std::to_string(i) + "]"));
   }
   const wire::TenantExtras* before = known ? state.extras(*known) : nullptr;
   if (before != nullptr) record.extras.allocated_uid = before->allocated_uid;

@@ -1,4 +1,5 @@
-// From what a client wrote to the records that make it so: defaults, bounds, checks. Pure functions of the state.
+// From what a client wrote to the records that make it so: defaults, bounds, checks. Pure functions of the
+// state.
 #pragma once
 
 #include "base/result.h"
@@ -9,15 +10,18 @@
 
 namespace tangram::service {
 
-// The record of a job that may be submitted now: every default resolved, every bound and the core's check passed.
+// The record of a job that may be submitted now: every default resolved, every bound and the core's check
+// passed.
 //  - tenant: the caller's own when left out; a tenant may submit for itself alone.
 //  - memory: left out, the smaller of the smallest NPU's and of the tenant's limit per NPU.
 //  - time limit: left out, the tenant's maximum.
 //  - host limits: left out, the tenant's job defaults, and without those the daemon's; never above them.
 Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Options& options,
-                                                    const Caller& caller, const wire::JobSubmission& submission);
+                                                    const Caller& caller,
+                                                    const wire::JobSubmission& submission);
 
-// The record that makes the tenant as the document says. A tenant without a uid is given one of the daemon's range.
+// The record that makes the tenant as the document says. A tenant without a uid is given one of the daemon's
+// range.
 Result<wire::TenantPutRecord> resolve_tenant(const State& state, const Options& options,
                                              const wire::TenantDoc& document);
 

@@ -4,7 +4,9 @@ namespace tangram::service {
 
 Timer::Timer() : thread_([this] { run(); }) {}
 
-Timer::~Timer() { stop(); }
+Timer::~Timer() {
+  stop();
+}
 
 Timer::Handle Timer::after(std::chrono::milliseconds delay, std::function<void()> call) {
   const std::lock_guard lock(mutex_);

@@ -24,28 +24,40 @@ std::optional<Bytes> asked_memory(const Request& request) {
 
 std::int64_t used_of(const Usage& usage, Dimension dimension) {
   switch (dimension) {
-    case Dimension::kNpus: return usage.npus;
-    case Dimension::kMemoryTotal: return usage.memory_total.count;
-    case Dimension::kAiCores: return usage.ai_cores;
-    case Dimension::kRunningJobs: return usage.running_jobs;
-    case Dimension::kBandwidth: return usage.bandwidth_bps;
+    case Dimension::kNpus:
+      return usage.npus;
+    case Dimension::kMemoryTotal:
+      return usage.memory_total.count;
+    case Dimension::kAiCores:
+      return usage.ai_cores;
+    case Dimension::kRunningJobs:
+      return usage.running_jobs;
+    case Dimension::kBandwidth:
+      return usage.bandwidth_bps;
     case Dimension::kMemoryPerNpu:
     case Dimension::kRunTime:
-    case Dimension::kPriorities: break;
+    case Dimension::kPriorities:
+      break;
   }
   return 0;
 }
 
 std::int64_t limit_of(const Quota& quota, Dimension dimension) {
   switch (dimension) {
-    case Dimension::kNpus: return quota.npus;
-    case Dimension::kMemoryTotal: return quota.memory_total.count;
-    case Dimension::kAiCores: return quota.ai_cores;
-    case Dimension::kRunningJobs: return quota.running_jobs;
-    case Dimension::kBandwidth: return quota.bandwidth_bps;
+    case Dimension::kNpus:
+      return quota.npus;
+    case Dimension::kMemoryTotal:
+      return quota.memory_total.count;
+    case Dimension::kAiCores:
+      return quota.ai_cores;
+    case Dimension::kRunningJobs:
+      return quota.running_jobs;
+    case Dimension::kBandwidth:
+      return quota.bandwidth_bps;
     case Dimension::kMemoryPerNpu:
     case Dimension::kRunTime:
-    case Dimension::kPriorities: break;
+    case Dimension::kPriorities:
+      break;
   }
   return kUnlimited;
 }
@@ -53,9 +65,12 @@ std::int64_t limit_of(const Quota& quota, Dimension dimension) {
 // The dimensions whose use can be shown beside a waiting job without a replay, and what the job adds to them.
 std::optional<std::pair<Dimension, std::int64_t>> charge_of(const JobSpec& spec, ReasonCode reason) {
   switch (reason) {
-    case ReasonCode::kQuotaNpus: return std::pair{Dimension::kNpus, std::int64_t{spec.request.npus}};
-    case ReasonCode::kQuotaRunningJobs: return std::pair{Dimension::kRunningJobs, std::int64_t{1}};
-    case ReasonCode::kQuotaBandwidth: return std::pair{Dimension::kBandwidth, spec.bandwidth_bps};
+    case ReasonCode::kQuotaNpus:
+      return std::pair{Dimension::kNpus, std::int64_t{spec.request.npus}};
+    case ReasonCode::kQuotaRunningJobs:
+      return std::pair{Dimension::kRunningJobs, std::int64_t{1}};
+    case ReasonCode::kQuotaBandwidth:
+      return std::pair{Dimension::kBandwidth, spec.bandwidth_bps};
     case ReasonCode::kNone:
     case ReasonCode::kQuotaMemoryTotal:
     case ReasonCode::kQuotaAiCores:
@@ -75,7 +90,8 @@ std::optional<std::pair<Dimension, std::int64_t>> charge_of(const JobSpec& spec,
     case ReasonCode::kMemoryNever:
     case ReasonCode::kNoDevices:
     case ReasonCode::kSliceUnsupported:
-    case ReasonCode::kShareUnsupported: break;
+    case ReasonCode::kShareUnsupported:
+      break;
   }
   return std::nullopt;
 }
@@ -253,7 +269,8 @@ wire::JobList make_job_list(const State& state, const Caller& caller, const JobF
     const auto live_status = ended ? std::nullopt : state.core().job(job);
     const JobSpec& spec = ended ? ended->status.spec : live_status->spec;
     const wire::JobProgram& program = ended ? *ended->program : *state.live(job)->program;
-    if (!matches(state, caller, filter, spec, program, ended ? JobState::kEnded : live_status->state)) continue;
+    if (!matches(state, caller, filter, spec, program, ended ? JobState::kEnded : live_status->state))
+      continue;
     if (list.items.size() == filter.limit) {
       list.next = list.items.back().id;
       break;

@@ -32,8 +32,8 @@ wire::JobView make_job_view(const State& state, JobId job, std::int64_t position
 struct JobFilter {
   std::optional<TenantId> tenant;  // it and its subtree
   std::vector<std::pair<std::string, std::string>> labels;
-  std::vector<JobState> states;    // none: any
-  bool all = false;                // ended ones too
+  std::vector<JobState> states;  // none: any
+  bool all = false;              // ended ones too
   std::size_t limit = 1'000;
   std::optional<JobId> after;
 };
@@ -49,7 +49,8 @@ wire::QuotaView make_quota_view(const State& state, TenantId tenant);
 // What a client is told of a --no-wait job that could not start at once.
 Error make_refusal(const State& state, const EndedJob& refused);
 
-// What stands in a queued job's way; for one that runs or has ended, that. Replays on copies: not on the writer.
+// What stands in a queued job's way; for one that runs or has ended, that. Replays on copies: not on the
+// writer.
 Result<wire::WhyView> make_why_view(const State& state, JobId job, TimeMs now);
 
 }  // namespace tangram::service

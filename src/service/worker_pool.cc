@@ -9,7 +9,9 @@ WorkerPool::WorkerPool(std::size_t threads) {
   for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
-WorkerPool::~WorkerPool() { stop(); }
+WorkerPool::~WorkerPool() {
+  stop();
+}
 
 void WorkerPool::post(std::function<void()> work) {
   const std::lock_guard lock(mutex_);

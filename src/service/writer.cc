@@ -40,7 +40,9 @@ void Transaction::decide() {
 Writer::Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Effects effects)
     : store_(store), cell_(cell), clock_(clock), options_(options), effects_(std::move(effects)) {}
 
-Writer::~Writer() { stop(); }
+Writer::~Writer() {
+  stop();
+}
 
 Result<void> Writer::recover() {
   TG_ASSERT(!running_, "recover() after start()");
@@ -85,7 +87,8 @@ void Writer::stop() {
 Result<void> Writer::submit(Command command) {
   const std::lock_guard lock(mutex_);
   if (stopping_) {
-    return fail(Code::kUnavailable, "service.stopping", "the daemon is stopping", "try again when it is back");
+    return fail(Code::kUnavailable, "service.stopping", "the daemon is stopping",
+                "try again when it is back");
   }
   if (commands_.size() >= options_.commands_max) {
     return fail(Code::kResourceExhausted, "service.busy",
@@ -116,8 +119,7 @@ void Writer::run() {
 }
 
 bool Writer::ready_locked() const {
-  return stopping_ || !commands_.empty() ||
-         (!reports_.empty() && steady_clock::now() >= reports_rest_until_);
+  return stopping_ || !commands_.empty() || (!reports_.empty() && steady_clock::now() >= reports_rest_until_);
 }
 
 std::vector<Writer::Item> Writer::take() {
@@ -194,7 +196,8 @@ Result<void> Writer::commit(const Transaction& transaction) {
   std::vector<NewRecord> records;
   records.reserve(transaction.records().size());
   for (const wire::JournalRecord& record : transaction.records()) {
-    records.push_back({transaction.now(), std::string(wire::record_kind(record)), wire::encode_record(record)});
+    records.push_back(
+        {transaction.now(), std::string(wire::record_kind(record)), wire::encode_record(record)});
   }
   TG_CRASH_POINT("service.before_append");
   auto first = store_.append(records);
@@ -209,8 +212,12 @@ void Writer::roll_back(const Error& error, std::vector<Item> items) {
   if (!store_failed_) log::error("the journal takes no records: " + error.to_string());
   store_failed_ = true;
   working_ = cell_.read([](const State& state) { return state; });
-  Error told{Code::kUnavailable, "store.unavailable", "nothing was changed, because the journal cannot be written",
-             "free space where the daemon keeps its state, then try again", {}, nullptr};
+  Error told{Code::kUnavailable,
+             "store.unavailable",
+             "nothing was changed, because the journal cannot be written",
+             "free space where the daemon keeps its state, then try again",
+             {},
+             nullptr};
   told.cause = std::make_shared<const Error>(error);
   {
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,8 @@
-// The single writer: the one thread that decides. Commands from any thread queue up; the writer takes a group,
-// runs each, lets the core decide what follows, and appends all records at once. Only when they are durable the
-// commands are acknowledged and the records' effects leave. When they cannot be made durable nothing of the group
-// counts: the state goes back, clients get the error, reports (what happened outside) are tried again.
+// The single writer: the one thread that decides. Commands from any thread queue up; the writer takes a
+// group, runs each, lets the core decide what follows, and appends all records at once. Only when they are
+// durable the commands are acknowledged and the records' effects leave. When they cannot be made durable
+// nothing of the group counts: the state goes back, clients get the error, reports (what happened outside)
+// are tried again.
 #pragma once
 
 #include <condition_variable>
@@ -48,7 +49,8 @@ struct Command {
 
 class Writer {
  public:
-  // `effects` is called on the writer's thread with the durable records of each group, before acknowledgements.
+  // `effects` is called on the writer's thread with the durable records of each group, before
+  // acknowledgements.
   using Effects = std::function<void(std::span<const wire::JournalRecord>)>;
 
   Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Effects effects);

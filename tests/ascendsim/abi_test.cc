@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -28,20 +27,17 @@ class AbiTest : public testing::Test {
   std::string folder_;
 };
 
-std::string read_file(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-// Every function that a header declares: a name before a parenthesis at the start of a declaration.
+// Every function that a header declares: the name before the first parenthesis of an unindented line.
 std::set<std::string> declared_functions() {
   std::set<std::string> names;
-  const std::regex declaration(R"(\n[a-zA-Z_][a-zA-Z0-9_ *]*[ *](acl\w+)\()");
   for (const char* header : kHeaders) {
-    const std::string text = read_file(std::string(ASCENDCL_INCLUDE "/") + header);
-    for (std::sregex_iterator it(text.begin(), text.end(), declaration), end; it != end; ++it) {
-      if (it->str().find("typedef") == std::string::npos) names.insert((*it)[1]);
+    std::ifstream lines(std::string(ASCENDCL_INCLUDE "/") + header);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t end = line.find('(');
+      if (end == std::string::npos || line.front() == ' ') continue;
+      const std::size_t before = line.find_last_of(" *", end);
+      const std::string name = before == std::string::npos ? "" : line.substr(before + 1, end - before - 1);
+      if (name.rfind("acl", 0) == 0) names.insert(name);
     }
   }
   return names;

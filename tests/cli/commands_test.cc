@@ -245,6 +245,8 @@ TEST_F(Commands, ApplyNamesTheFileAndItsKind) {
   EXPECT_EQ(requests()[0].headers.get("Content-Type"), "application/json");
   tangram({"apply", "-f", "-"}, "kind: Tenant\n");
   EXPECT_EQ(requests()[1].headers.get("Content-Type"), "application/yaml");
+  tangram({"apply", "-f", "-"}, "{kind: Tenant}\n");
+  EXPECT_EQ(requests()[2].headers.get("Content-Type"), "application/yaml");
 }
 
 }  // namespace

@@ -211,6 +211,12 @@ class Machine:
         return subprocess.run([program("ascendsim-ctl"), "--root", str(self.simulated), *map(str, arguments)],
                               check=True, capture_output=True, text=True, timeout=COMMAND_SECONDS_MAX).stdout
 
+    def connections(self):
+        """How many clients the daemon has accepted and not let go."""
+        fields = [line.split() for line in pathlib.Path("/proc/net/unix").read_text().splitlines()]
+        # The kernel remembers the name under which the socket was made, before it was moved into place.
+        return sum(len(words) > 7 and words[5] == "03" and words[7].startswith(str(self.socket)) for words in fields)
+
     def log(self, name="tangramd.log"):
         path = self.root / name
         return path.read_text(errors="replace") if path.exists() else ""

@@ -142,6 +142,7 @@ class DaemonGoes(unittest.TestCase):
                        for name, words in (("wait", ("wait", job)), ("logs", ("logs", "-f", job)))]
             for thread in threads:
                 thread.start()
+            machine.wait_until(lambda: machine.connections() == len(threads), "both commands are connected")
             machine.kill_daemon()
             self.assertEqual(machine.cli("status").code, 6)
             machine.start_daemon()

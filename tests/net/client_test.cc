@@ -70,7 +70,8 @@ TEST_F(ClientTest, SaysHowToStartADaemonThatIsAway) {
 // Without this, a command would hang for ever on a daemon that is stuck.
 TEST_F(ClientTest, GivesUpAtItsDeadline) {
   Mailbox<Responder> waiting;
-  serve([&](const Request&, Responder responder) { waiting.put(std::move(responder)); });
+  const Running running =
+      serve([&](const Request&, Responder responder) { waiting.put(std::move(responder)); });
   HttpClient http = client();
   const auto answer = http.request({}, milliseconds(100));
   ASSERT_FALSE(answer);
@@ -81,7 +82,7 @@ TEST_F(ClientTest, GivesUpAtItsDeadline) {
 // Without this, a stream that falls silent would look alive.
 TEST_F(ClientTest, GivesUpOnASilentStream) {
   Mailbox<StreamWriter> writers;
-  serve([&](const Request&, Responder responder) {
+  const Running serving = serve([&](const Request&, Responder responder) {
     StreamWriter writer = responder.stream({});
     writer.write("x");
     writers.put(std::move(writer));
@@ -100,7 +101,7 @@ TEST_F(ClientTest, GivesUpOnASilentStream) {
 TEST_F(ClientTest, AStreamEndsWhenTheCallerHasEnough) {
   Mailbox<int> cancelled;
   Mailbox<StreamWriter> writers;
-  serve([&](const Request&, Responder responder) {
+  const Running serving = serve([&](const Request&, Responder responder) {
     StreamWriter writer = responder.stream({});
     writer.on_cancel([&] { cancelled.put(1); });
     writer.write("x");
@@ -115,7 +116,7 @@ TEST_F(ClientTest, AStreamEndsWhenTheCallerHasEnough) {
 
 // Without this, a refused stream would be shown as if it were the log.
 TEST_F(ClientTest, AnErrorAnswerToAStreamIsReturnedWhole) {
-  serve([](const Request&, Responder responder) {
+  const Running serving = serve([](const Request&, Responder responder) {
     Response response;
     response.status = 404;
     response.body = "no such job";
@@ -132,7 +133,7 @@ TEST_F(ClientTest, AnErrorAnswerToAStreamIsReturnedWhole) {
 
 // Without this, an answer of any size would be read into memory.
 TEST_F(ClientTest, BoundsTheAnswer) {
-  serve([](const Request&, Responder responder) {
+  const Running serving = serve([](const Request&, Responder responder) {
     Response response;
     response.body = std::string(2000, 'x');
     responder.send(std::move(response));
@@ -145,7 +146,7 @@ TEST_F(ClientTest, BoundsTheAnswer) {
 
 // Without this, a name with a line break could smuggle a second request.
 TEST_F(ClientTest, RefusesLineBreaksInARequest) {
-  serve(echo);
+  const Running serving = serve(echo);
   HttpClient http = client();
   const std::vector<ClientRequest> bad = {{Method::kGet, "/a b", {}, {}, ""},
                                           {Method::kGet, "/a\r\nX: 1", {}, {}, ""},
@@ -191,11 +192,11 @@ TEST_F(ClientTest, ReadsToTheEndOfTheConnectionAndSkipsInterimAnswers) {
 
 // Without this, a daemon that restarts between two calls would make the second fail.
 TEST_F(ClientTest, ANewConnectionReplacesOneThatTheServerClosed) {
-  serve(echo);
+  const Running serving = serve(echo);
   HttpClient http = client();
   ASSERT_TRUE(http.request({}, milliseconds(5000)));
   server_.reset();
-  serve(echo);
+  const Running again = serve(echo);
   const auto answer = http.request({Method::kPost, "/", {}, {}, "again"}, milliseconds(5000));
   ASSERT_TRUE(answer) << answer.error().to_string();
 }

@@ -20,7 +20,7 @@ class ServerTest : public ServerFixture {};
 
 // Without this, nothing works.
 TEST_F(ServerTest, HandsOverTheRequestAndItsAnswer) {
-  serve(echo);
+  const Running serving = serve(echo);
   HttpClient http = client();
   const auto answer =
       http.request({Method::kPost, "/v1/x%2Fy", Query{{"k", "a b"}}, {}, "body"}, milliseconds(5000));
@@ -32,7 +32,7 @@ TEST_F(ServerTest, HandsOverTheRequestAndItsAnswer) {
 
 // Without this, the daemon would not know whom it serves.
 TEST_F(ServerTest, TellsThePeerFromTheKernel) {
-  serve([](const Request& request, Responder responder) {
+  const Running serving = serve([](const Request& request, Responder responder) {
     ASSERT_TRUE(request.peer.process);
     Response response;
     response.body = std::to_string(request.peer.process->uid) + " " +
@@ -52,7 +52,7 @@ TEST_F(ServerTest, BodyOverTheLimitIsRefusedAndTheAnswerArrives) {
   ServerLimits limits;
   limits.body_bytes_max = 1 << 20;
   std::atomic<int> calls{0};
-  serve(
+  const Running serving = serve(
       [&](const Request&, Responder responder) {
         ++calls;
         responder.send({});
@@ -85,7 +85,7 @@ TEST_F(ServerTest, BodyOverTheLimitIsRefusedAndTheAnswerArrives) {
 TEST_F(ServerTest, ExpectContinueIsAnsweredBeforeTheBody) {
   ServerLimits limits;
   limits.body_bytes_max = 100;
-  serve(echo, limits);
+  const Running serving = serve(echo, limits);
   RawClient good(socket_path());
   good.send("POST /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_EQ(status_line(good.read_until_contains("\r\n\r\n")), "HTTP/1.1 100 Continue");
@@ -99,7 +99,7 @@ TEST_F(ServerTest, ExpectContinueIsAnsweredBeforeTheBody) {
 
 // Without this, a chunked request (curl -T -) would be refused or cut.
 TEST_F(ServerTest, ReadsAChunkedRequestInPieces) {
-  serve(echo);
+  const Running serving = serve(echo);
   RawClient raw(socket_path());
   for (const char* const piece : {"POST /c HTT", "P/1.1\r\nHost: x\r\nTransfer-Enc",
                                   "oding: chunked\r\n\r\n3\r", "\nabc\r\n2\r\nd", "e\r\n0\r\n\r", "\n"}) {
@@ -113,7 +113,7 @@ TEST_F(ServerTest, CutsSlowHeadersAndHalfOpenConnections) {
   ServerLimits limits;
   limits.header_time = milliseconds(200);
   limits.idle_time = milliseconds(300);
-  serve(echo, limits);
+  const Running serving = serve(echo, limits);
   RawClient silent(socket_path());
   RawClient slow(socket_path());
   RawClient idle(socket_path());
@@ -131,7 +131,7 @@ TEST_F(ServerTest, CutsSlowHeadersAndHalfOpenConnections) {
 TEST_F(ServerTest, CutsASlowBody) {
   ServerLimits limits;
   limits.body_time = milliseconds(200);
-  serve(echo, limits);
+  const Running serving = serve(echo, limits);
   RawClient raw(socket_path());
   ASSERT_TRUE(raw.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc"));
   EXPECT_EQ(raw.read_to_end(), "");
@@ -140,7 +140,7 @@ TEST_F(ServerTest, CutsASlowBody) {
 
 // Without this, garbage on the socket could bring the daemon down or be taken for a request.
 TEST_F(ServerTest, AnswersGarbageWith400) {
-  serve(echo);
+  const Running serving = serve(echo);
   const std::string zeros(1000, '\0');
   for (const std::string& text :
        {std::string("\x16\x03\x01\x02hello\r\n\r\n"), zeros, std::string("GET\r\n\r\n"),
@@ -166,7 +166,7 @@ TEST_F(ServerTest, AnswersGarbageWith400) {
 
 // Without this, an endless header would fill the memory.
 TEST_F(ServerTest, RefusesALongHeader) {
-  serve(echo);
+  const Running serving = serve(echo);
   RawClient raw(socket_path());
   raw.send("GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(100'000, 'a') + "\r\n\r\n");
   EXPECT_EQ(status_line(raw.read_to_end()), "HTTP/1.1 431 Request Header Fields Too Large");
@@ -176,7 +176,7 @@ TEST_F(ServerTest, RefusesALongHeader) {
 TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrder) {
   std::atomic<int> running{0};
   std::atomic<int> most{0};
-  serve([&](const Request& request, const Responder& responder) {
+  const Running serving = serve([&](const Request& request, const Responder& responder) {
     most = std::max(most.load(), ++running);
     echo(request, responder);
     --running;
@@ -199,7 +199,8 @@ TEST_F(ServerTest, PipelinedRequestsAreAnsweredInOrder) {
 // Without this, "printf 'GET /...' | nc -U" would get nothing: half-close is legal HTTP.
 TEST_F(ServerTest, AnswersAfterTheClientHalfCloses) {
   Mailbox<Responder> waiting;
-  serve([&](const Request&, Responder responder) { waiting.put(std::move(responder)); });
+  const Running running =
+      serve([&](const Request&, Responder responder) { waiting.put(std::move(responder)); });
   RawClient raw(socket_path());
   raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   raw.half_close();
@@ -211,7 +212,7 @@ TEST_F(ServerTest, AnswersAfterTheClientHalfCloses) {
 
 // Without this, a HEAD request would be followed by a body that the client takes for the next answer.
 TEST_F(ServerTest, HeadAnd204HaveNoBody) {
-  serve([](const Request& request, Responder responder) {
+  const Running serving = serve([](const Request& request, Responder responder) {
     Response response;
     response.status = request.path == "/none" ? 204 : 200;
     response.body = "hello";
@@ -230,7 +231,7 @@ TEST_F(ServerTest, HeadAnd204HaveNoBody) {
 
 // Without this, a bug in one handler would take the daemon down, or leave its client waiting for ever.
 TEST_F(ServerTest, AHandlerThatThrowsOrForgetsGives500) {
-  serve([](const Request& request, const Responder& responder) {
+  const Running serving = serve([](const Request& request, const Responder& responder) {
     if (request.path == "/throw") throw std::runtime_error("boom");
     if (request.path == "/odd") throw 7;
     if (request.path == "/forget") return;
@@ -248,7 +249,7 @@ TEST_F(ServerTest, AHandlerThatThrowsOrForgetsGives500) {
 
 // Without this, a handler that answers twice would shift every later answer of the connection.
 TEST_F(ServerTest, ASecondAnswerIsDropped) {
-  serve([](const Request& request, const Responder& responder) {
+  const Running serving = serve([](const Request& request, const Responder& responder) {
     echo(request, responder);
     Response second;
     second.body = "second";
@@ -265,7 +266,7 @@ TEST_F(ServerTest, ASecondAnswerIsDropped) {
 
 // Without this, text of a user in a header could forge a second answer.
 TEST_F(ServerTest, LeavesOutAHeaderWithALineBreak) {
-  serve([](const Request&, Responder responder) {
+  const Running serving = serve([](const Request&, Responder responder) {
     Response response;
     response.headers.set("X-Good", "1");
     response.headers.set("X-Bad", "1\r\nX-Forged: 1");
@@ -281,7 +282,7 @@ TEST_F(ServerTest, LeavesOutAHeaderWithALineBreak) {
 // Without this, a few waiting clients would stop the service: long polls must hold no thread.
 TEST_F(ServerTest, LongPollsHoldNoThread) {
   Mailbox<Responder> waiting;
-  serve([&](const Request& request, Responder responder) {
+  const Running serving = serve([&](const Request& request, Responder responder) {
     if (request.path == "/wait") {
       waiting.put(std::move(responder));
     } else {
@@ -316,8 +317,9 @@ TEST_F(ServerTest, LongPollsHoldNoThread) {
 // Without this, the waiter of a client that is gone would stay for ever.
 TEST_F(ServerTest, ALongPollHearsThatItsClientHasGone) {
   Mailbox<int> cancelled;
+  Mailbox<int> again;
   Mailbox<Responder> waiting;
-  serve([&](const Request&, Responder responder) {
+  const Running serving = serve([&](const Request&, Responder responder) {
     responder.on_cancel([&] { cancelled.put(1); });
     waiting.put(std::move(responder));
   });
@@ -328,7 +330,6 @@ TEST_F(ServerTest, ALongPollHearsThatItsClientHasGone) {
   raw.hang_up();
   cancelled.take();
   EXPECT_TRUE(eventually([&] { return server_->connections() == 0; }));
-  Mailbox<int> again;
   responder.on_cancel([&] { again.put(1); });
   again.take();
   responder.send({});
@@ -337,7 +338,7 @@ TEST_F(ServerTest, ALongPollHearsThatItsClientHasGone) {
 // Without this, `logs -f` would show nothing until the job ends.
 TEST_F(ServerTest, AStreamArrivesPieceByPiece) {
   Mailbox<StreamWriter> writers;
-  serve([&](const Request&, Responder responder) {
+  const Running serving = serve([&](const Request&, Responder responder) {
     Response head;
     head.headers.set("Content-Type", "text/event-stream");
     head.body = "first";
@@ -372,7 +373,9 @@ TEST_F(ServerTest, ASlowReaderIsPushedBackAndThenCut) {
   limits.stream_buffer_bytes_max = 64 * 1024;
   limits.stall_time = milliseconds(500);
   Mailbox<StreamWriter> writers;
-  serve([&](const Request&, Responder responder) { writers.put(responder.stream({})); }, limits);
+  Mailbox<int> writable;
+  const Running running =
+      serve([&](const Request&, Responder responder) { writers.put(responder.stream({})); }, limits);
   RawClient raw(socket_path());
   raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   StreamWriter writer = writers.take();
@@ -380,7 +383,6 @@ TEST_F(ServerTest, ASlowReaderIsPushedBackAndThenCut) {
   const std::string chunk(16 * 1024, 'z');
   std::size_t taken = 0;
   Status status = Status::kTaken;
-  Mailbox<int> writable;
   for (int full = 0; full < 1000 && status != Status::kClosed;) {
     status = writer.write(chunk);
     if (status == Status::kTaken) taken += chunk.size();
@@ -410,7 +412,8 @@ TEST_F(ServerTest, BackPressureKeepsEveryByte) {
       ++next;
     }
   };
-  serve([&](const Request&, Responder responder) { pump(responder.stream({}), 0); }, limits);
+  const Running running =
+      serve([&](const Request&, Responder responder) { pump(responder.stream({}), 0); }, limits);
   std::string expected;
   for (int i = 0; i < 20'000; ++i) expected += std::to_string(i) + "\n";
   std::string all;
@@ -427,7 +430,7 @@ TEST_F(ServerTest, BackPressureKeepsEveryByte) {
 TEST_F(ServerTest, AStreamHearsThatItsClientHasGone) {
   Mailbox<StreamWriter> writers;
   Mailbox<int> cancelled;
-  serve([&](const Request&, Responder responder) {
+  const Running serving = serve([&](const Request&, Responder responder) {
     StreamWriter writer = responder.stream({});
     writer.on_cancel([&] { cancelled.put(1); });
     writers.put(std::move(writer));
@@ -445,7 +448,7 @@ TEST_F(ServerTest, AStreamHearsThatItsClientHasGone) {
 
 // Without this, an HTTP/1.0 client would see chunk sizes between the lines of a log.
 TEST_F(ServerTest, AStreamToAnOldClientEndsWithTheConnection) {
-  serve([](const Request&, Responder responder) {
+  const Running serving = serve([](const Request&, Responder responder) {
     StreamWriter writer = responder.stream({});
     writer.write("one");
     writer.write("two");
@@ -461,7 +464,7 @@ TEST_F(ServerTest, AStreamToAnOldClientEndsWithTheConnection) {
 TEST_F(ServerTest, OnePeerHasItsShareOfConnections) {
   ServerLimits limits;
   limits.connections_per_peer_max = 5;
-  serve(echo, limits);
+  const Running serving = serve(echo, limits);
   std::vector<std::unique_ptr<RawClient>> held;
   for (int i = 0; i < 5; ++i) held.push_back(std::make_unique<RawClient>(socket_path()));
   ASSERT_TRUE(eventually([&] { return server_->connections() == 5; }));
@@ -481,7 +484,7 @@ TEST_F(ServerTest, ManyConnectionsAreBoundedAndGoAway) {
   ServerLimits limits;
   limits.connections_max = 50;
   limits.connections_per_peer_max = 1000;
-  serve(echo, limits);
+  const Running serving = serve(echo, limits);
   std::vector<std::unique_ptr<RawClient>> held;
   for (int i = 0; i < 300; ++i) held.push_back(std::make_unique<RawClient>(socket_path()));
   ASSERT_TRUE(eventually([&] { return server_->connections() == 50; }));
@@ -497,7 +500,7 @@ TEST_F(ServerTest, ManyConnectionsAreBoundedAndGoAway) {
 
 // Without this, every command would pay a new connection, and load would show as refused connections.
 TEST_F(ServerTest, ServesManyThreadsOverKeptConnections) {
-  serve(echo);
+  const Running serving = serve(echo);
   HttpClient http = client();
   std::atomic<int> good{0};
   std::vector<std::thread> threads;
@@ -520,7 +523,7 @@ TEST_F(ServerTest, ServesManyThreadsOverKeptConnections) {
 TEST_F(ServerTest, StopLetsWorkFinishAndClosesIdleConnections) {
   Mailbox<Responder> waiting;
   Mailbox<int> cancelled;
-  serve([&](const Request& request, Responder responder) {
+  const Running serving = serve([&](const Request& request, Responder responder) {
     if (request.path != "/wait") return echo(request, std::move(responder));
     responder.on_cancel([&cancelled] { cancelled.put(1); });
     waiting.put(std::move(responder));
@@ -548,7 +551,8 @@ TEST_F(ServerTest, StopLetsWorkFinishAndClosesIdleConnections) {
 // Without this, one client that never leaves would hold the stop for ever.
 TEST_F(ServerTest, StopEndsAfterItsGrace) {
   Mailbox<Responder> waiting;
-  serve([&](const Request&, Responder responder) { waiting.put(std::move(responder)); });
+  const Running running =
+      serve([&](const Request&, Responder responder) { waiting.put(std::move(responder)); });
   RawClient raw(socket_path());
   raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   Responder responder = waiting.take();
@@ -578,13 +582,13 @@ TEST_F(ListenTest, ReplacesASocketThatNobodyAnswersOn) {
   ASSERT_EQ(bind(fd, static_cast<const sockaddr*>(static_cast<const void*>(&address)), sizeof address), 0);
   close(fd);
   ASSERT_TRUE(std::filesystem::exists(socket_path()));
-  serve(echo);
+  const Running serving = serve(echo);
   EXPECT_TRUE(client().request({}, milliseconds(5000)));
 }
 
 // Without this, a second daemon would take the socket away from the first.
 TEST_F(ListenTest, RefusesASocketThatIsInUse) {
-  serve(echo);
+  const Running serving = serve(echo);
   const auto second = listen(socket_path());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().reason, "net.address.in_use");

@@ -123,13 +123,27 @@ class RawClient {
 // A server on a socket of its own with the handler of the test.
 class ServerFixture : public ::testing::Test {
  protected:
-  void serve(Handler handler, ServerLimits limits = {}) {
+  // Stops the server when it goes: declared after what the handler refers to, it goes first.
+  struct Running {
+    ServerFixture* test;
+
+    explicit Running(ServerFixture* of) : test(of) {}
+    ~Running() { test->server_.reset(); }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+  };
+
+  [[nodiscard]] Running serve(Handler handler, ServerLimits limits = {}) {
     ServerOptions options;
     options.endpoint = UnixEndpoint{socket_path(), 0600, std::nullopt, std::nullopt};
     options.limits = limits;
     auto started = HttpServer::start(std::move(options), std::move(handler));
-    ASSERT_TRUE(started) << started.error().to_string();
+    if (!started) {
+      ADD_FAILURE() << started.error().to_string();
+      std::abort();
+    }
     server_ = std::move(*started);
+    return Running(this);
   }
 
   std::string socket_path() const { return directory_.file("s"); }

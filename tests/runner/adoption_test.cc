@@ -81,12 +81,15 @@ TEST_F(Adoption, WithoutGoNothingEverRuns) {
   lose_daemon();
   const AttemptExit record = adopt_and_wait(spec.key, identity);
   EXPECT_EQ(record.outcome, Outcome::kNotStarted);
+  EXPECT_FALSE(record.released);
   EXPECT_NE(access((work_dir(spec.key) + "/ran").c_str(), F_OK), 0);
 }
 
 // Without this, an attempt that was noted but never prepared would wait for ever.
 TEST_F(Adoption, AttemptThatNeverWasIsNotStarted) {
-  EXPECT_EQ(adopt_and_wait({"j-9", 1}, std::nullopt).outcome, Outcome::kNotStarted);
+  const AttemptExit record = adopt_and_wait({"j-9", 1}, std::nullopt);
+  EXPECT_EQ(record.outcome, Outcome::kNotStarted);
+  EXPECT_FALSE(record.released);
 }
 
 // Without this, what a job did before a reboot would be reported as never started.

@@ -48,6 +48,7 @@ TEST_F(Launch, WhatCannotBeExecutedIsNotStarted) {
   EXPECT_EQ(record.outcome, Outcome::kNotStarted);
   EXPECT_EQ(record.message, "cannot execute no-such-program: No such file or directory");
   EXPECT_FALSE(record.exit_status);
+  EXPECT_TRUE(record.released);
   EXPECT_EQ(events_->running_count(missing.key), 0);
 }
 

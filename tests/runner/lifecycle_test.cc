@@ -2,6 +2,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <thread>
+
+#include "runner/attempt_dir.h"
 #include "runner_fixture.h"
 
 namespace tangram::runner {
@@ -39,6 +42,47 @@ TEST_F(Lifecycle, EachEventComesOnceAndInOrder) {
   EXPECT_TRUE(executor_->remove(key));
   EXPECT_NE(access((root_ + "/state/jobs/j-1").c_str(), F_OK), 0);
   EXPECT_EQ(executor_->go(key).error().code, Code::kNotFound);
+}
+
+// Without this, many short jobs at once would lose events, leave groups behind, or trip over each other.
+TEST_F(Lifecycle, ManyAttemptsAtOnceEndOnceAndLeaveNoGroup) {
+  constexpr int kThreads = 4;
+  constexpr int kJobsEach = 10;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([this, thread] {
+      for (int job = 0; job < kJobsEach; ++job) {
+        LaunchSpec spec = shell("j-" + std::to_string(thread * kJobsEach + job), "exit 0");
+        spec.limits = {1000, Bytes::mib(64), 10};
+        EXPECT_TRUE(executor_->prepare(spec));
+        EXPECT_TRUE(executor_->go(spec.key));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int job = 0; job < kThreads * kJobsEach; ++job) {
+    const AttemptKey key{"j-" + std::to_string(job), 1};
+    EXPECT_EQ(events_->wait_exit(key).outcome, Outcome::kSucceeded);
+    const Result<std::vector<CgroupDir>> groups = read_cgroup_list(attempt_dir(root_ + "/state", key), key);
+    ASSERT_TRUE(groups);
+    EXPECT_GE(groups->size(), 1U);
+    for (const CgroupDir& group : *groups) EXPECT_NE(access(group.path.c_str(), F_OK), 0) << group.path;
+    EXPECT_EQ(events_->exit_count(key), 1);
+    EXPECT_EQ(events_->running_count(key), 1);
+  }
+}
+
+// Without this, a stop that comes twice, or after the end, would be an error or change the outcome.
+TEST_F(Lifecycle, StopIsHarmlessWhenRepeatedOrLate) {
+  const AttemptKey key = run(shell("j-1", "trap 'exit 0' TERM; touch up; while :; do sleep 0.02; done"));
+  ASSERT_TRUE(wait_until([&] { return access((work_dir(key) + "/up").c_str(), F_OK) == 0; }));
+  EXPECT_TRUE(executor_->stop(key, StopReason::kCancelled));
+  EXPECT_TRUE(executor_->stop(key, StopReason::kDeviceLost));
+  const AttemptExit record = events_->wait_exit(key);
+  EXPECT_EQ(record.outcome, Outcome::kCancelled);
+  EXPECT_EQ(record.exit_status, 0);
+  EXPECT_TRUE(executor_->stop(key, StopReason::kCancelled));
+  EXPECT_EQ(executor_->stop({"j-2", 1}, StopReason::kCancelled).error().code, Code::kNotFound);
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ std::set<std::string> documented_calls() {
       const std::size_t end = cell.find('`', at + 1);
       std::string call = cell.substr(at + 1, end - at - 1);
       at = end;
+      // Tables of fields have no method in front.
+      if (!call.starts_with("GET /") && !call.starts_with("POST /") && !call.starts_with("DELETE /"))
+        continue;
       call = call.substr(0, call.find('?'));
       for (std::size_t open = call.find('{'); open != std::string::npos; open = call.find('{', open + 2)) {
         call.replace(open, call.find('}', open) - open + 1, "{}");
@@ -80,8 +83,9 @@ TEST_F(ApiTest, FollowsAJobFromSubmitToItsEnd) {
 
 // Without this, tenants could not be managed over the API.
 TEST_F(ApiTest, ManagesTenants) {
-  auto request = api.request(net::Method::kPost, "/v1/apply",
-                             "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-c}\nspec: {}\n");
+  auto request =
+      api.request(net::Method::kPost, "/v1/apply",
+                  "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-c}\nspec: {}\n");
   request.headers.set("Content-Type", "application/yaml");
   const auto applied = api.send(request);
   ASSERT_EQ(applied.status, 200) << applied.body;
@@ -141,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{net::Method::kPost, "/v1/jobs", "", 400, "input.syntax"},
         BadCall{net::Method::kPost, "/v1/jobs", "{", 400, "input.syntax"},
         BadCall{net::Method::kPost, "/v1/jobs", R"({"npus":1,"command":["/x"]})", 400, "input.missing_field"},
-        BadCall{net::Method::kPost, "/v1/jobs", R"({"tenant":"nobody","command":["/x"]})", 404, "tenant.unknown"},
+        BadCall{net::Method::kPost, "/v1/jobs", R"({"tenant":"nobody","command":["/x"]})", 404,
+                "tenant.unknown"},
         BadCall{net::Method::kPost, "/v1/jobs", R"({"tenant":"team-a","command":["/x"],"colour":1})", 400,
                 "input.unknown_field"},
         BadCall{net::Method::kPost, "/v1/jobs", R"({"tenant":"team-a","command":["/x"],"npus":-1})", 400,

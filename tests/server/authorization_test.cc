@@ -26,7 +26,8 @@ TEST_P(Authorization, IsThatOfTheContract) {
       {kStranger, row.by_stranger}, {kTeamB, row.by_foreign}, {kTeamA, row.by_own}, {0, row.by_operator}};
   for (const auto& [uid, status] : callers) {
     Api api;
-    ASSERT_EQ(api.post("/v1/jobs", R"({"tenant":"team-a","npus":1,"name":"train","command":["/x"]})").status, 201);
+    ASSERT_EQ(api.post("/v1/jobs", R"({"tenant":"team-a","npus":1,"name":"train","command":["/x"]})").status,
+              201);
     const auto response = api.send(api.request(row.method, row.path, row.body, uid));
     EXPECT_EQ(response.status, status) << "uid " << uid << ": " << response.body;
   }
@@ -34,25 +35,26 @@ TEST_P(Authorization, IsThatOfTheContract) {
 
 INSTANTIATE_TEST_SUITE_P(
     Matrix, Authorization,
-    ::testing::Values(
-        Row{net::Method::kGet, "/v1/version", "", 200, 200, 200, 200},
-        Row{net::Method::kGet, "/v1/status", "", 200, 200, 200, 401},
-        Row{net::Method::kPost, "/v1/apply",
-            "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: x}\nspec: {}\n", 200, 403, 403, 401},
-        Row{net::Method::kGet, "/v1/tenants", "", 200, 200, 200, 401},
-        Row{net::Method::kGet, "/v1/tenants/team-a", "", 200, 200, 404, 401},
-        Row{net::Method::kGet, "/v1/tenants/team-a-child", "", 200, 200, 404, 401},
-        Row{net::Method::kDelete, "/v1/tenants/team-a-child", "", 204, 403, 403, 401},
-        Row{net::Method::kPost, "/v1/jobs", R"({"tenant":"team-a","npus":1,"command":["/x"]})", 201, 201, 403, 401},
-        Row{net::Method::kGet, "/v1/jobs", "", 200, 200, 200, 401},
-        Row{net::Method::kGet, "/v1/jobs/j-1", "", 200, 200, 404, 401},
-        Row{net::Method::kGet, "/v1/jobs/team-a%2Ftrain", "", 200, 200, 404, 401},
-        Row{net::Method::kGet, "/v1/jobs/train", "", 200, 200, 404, 401},
-        Row{net::Method::kGet, "/v1/jobs/j-1/why", "", 200, 200, 404, 401},
-        Row{net::Method::kGet, "/v1/jobs/j-1/wait?timeout=1ms", "", 200, 200, 404, 401},
-        Row{net::Method::kGet, "/v1/jobs/j-1/logs", "", 200, 200, 404, 401},
-        Row{net::Method::kPost, "/v1/jobs/j-1/cancel", "", 202, 202, 404, 401},
-        Row{net::Method::kGet, "/v1/nothing", "", 404, 404, 404, 401}));
+    ::testing::Values(Row{net::Method::kGet, "/v1/version", "", 200, 200, 200, 200},
+                      Row{net::Method::kGet, "/v1/status", "", 200, 200, 200, 401},
+                      Row{net::Method::kPost, "/v1/apply",
+                          "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: x}\nspec: {}\n", 200,
+                          403, 403, 401},
+                      Row{net::Method::kGet, "/v1/tenants", "", 200, 200, 200, 401},
+                      Row{net::Method::kGet, "/v1/tenants/team-a", "", 200, 200, 404, 401},
+                      Row{net::Method::kGet, "/v1/tenants/team-a-child", "", 200, 200, 404, 401},
+                      Row{net::Method::kDelete, "/v1/tenants/team-a-child", "", 204, 403, 403, 401},
+                      Row{net::Method::kPost, "/v1/jobs", R"({"tenant":"team-a","npus":1,"command":["/x"]})",
+                          201, 201, 403, 401},
+                      Row{net::Method::kGet, "/v1/jobs", "", 200, 200, 200, 401},
+                      Row{net::Method::kGet, "/v1/jobs/j-1", "", 200, 200, 404, 401},
+                      Row{net::Method::kGet, "/v1/jobs/team-a%2Ftrain", "", 200, 200, 404, 401},
+                      Row{net::Method::kGet, "/v1/jobs/train", "", 200, 200, 404, 401},
+                      Row{net::Method::kGet, "/v1/jobs/j-1/why", "", 200, 200, 404, 401},
+                      Row{net::Method::kGet, "/v1/jobs/j-1/wait?timeout=1ms", "", 200, 200, 404, 401},
+                      Row{net::Method::kGet, "/v1/jobs/j-1/logs", "", 200, 200, 404, 401},
+                      Row{net::Method::kPost, "/v1/jobs/j-1/cancel", "", 202, 202, 404, 401},
+                      Row{net::Method::kGet, "/v1/nothing", "", 404, 404, 404, 401}));
 
 // Without this, a tenant would have to say its own name, or could say another's.
 TEST(Authorization, ATenantSubmitsForItself) {

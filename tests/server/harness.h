@@ -1,5 +1,5 @@
-// The API on a real socket, over a service on stand-ins. A header says which uid asks: the kernel's word for the
-// peer is replaced, because a test has one uid only.
+// The API on a real socket, over a service on stand-ins. A header says which uid asks: the kernel's word for
+// the peer is replaced, because a test has one uid only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -75,14 +75,15 @@ class Api {
     options.endpoint = net::UnixEndpoint{path, 0600, std::nullopt, std::nullopt};
     options.limits.body_bytes_max = wire::kBatchBytesMax;
     auto handler = make_handler(*machine.service);
-    auto started = net::HttpServer::start(options, [handler](const net::Request& real, net::Responder responder) {
-      net::Request request = real;
-      std::uint32_t uid = 0;
-      const auto text = request.headers.get("Test-Uid").value_or("0");
-      std::from_chars(text.data(), text.data() + text.size(), uid);
-      request.peer.process->uid = uid;
-      handler(request, std::move(responder));
-    });
+    auto started =
+        net::HttpServer::start(options, [handler](const net::Request& real, net::Responder responder) {
+          net::Request request = real;
+          std::uint32_t uid = 0;
+          const auto text = request.headers.get("Test-Uid").value_or("0");
+          std::from_chars(text.data(), text.data() + text.size(), uid);
+          request.peer.process->uid = uid;
+          handler(request, std::move(responder));
+        });
     ASSERT_TRUE(started) << started.error().to_string();
     http = std::move(*started);
     net::ClientOptions to;

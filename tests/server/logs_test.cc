@@ -69,7 +69,8 @@ TEST_F(LogsTest, FollowsUntilTheAttemptEnds) {
   EXPECT_EQ(seen, "first\nsecond\nlast words\n");
 }
 
-// Without this, a reader that is slower than the job would make the daemon keep the whole log in memory or lose it.
+// Without this, a reader that is slower than the job would make the daemon keep the whole log in memory or
+// lose it.
 TEST_F(LogsTest, LargeOutputArrivesWhole) {
   std::string text;
   for (int i = 0; text.size() < (4U << 20); ++i) text += std::to_string(i) + "\n";

@@ -44,7 +44,9 @@ Result<std::optional<Snapshot>> FakeStore::latest_snapshot() {
   return snapshot_;
 }
 
-Result<void> FakeStore::compact(TimeMs /*before*/) { return {}; }
+Result<void> FakeStore::compact(TimeMs /*before*/) {
+  return {};
+}
 
 void FakeStore::set_full(bool full) {
   const std::lock_guard lock(mutex_);
@@ -181,7 +183,8 @@ Result<void> FakeExecutor::go(const AttemptKey& key) {
   {
     const std::lock_guard lock(world_.mutex_);
     const auto found = world_.processes_.find(key);
-    if (found == world_.processes_.end()) return fail(Code::kNotFound, "runner.attempt.unknown", "no such attempt");
+    if (found == world_.processes_.end())
+      return fail(Code::kNotFound, "runner.attempt.unknown", "no such attempt");
     FakeWorld::Process& process = found->second;
     if (process.released || !process.alive) return {};
     process.released = true;
@@ -204,7 +207,8 @@ Result<void> FakeExecutor::stop(const AttemptKey& key, StopReason reason) {
   {
     const std::lock_guard lock(world_.mutex_);
     const auto found = world_.processes_.find(key);
-    if (found == world_.processes_.end()) return fail(Code::kNotFound, "runner.attempt.unknown", "no such attempt");
+    if (found == world_.processes_.end())
+      return fail(Code::kNotFound, "runner.attempt.unknown", "no such attempt");
     FakeWorld::Process& process = found->second;
     process.stops.push_back(reason);
     if (process.exit) return {};
@@ -219,7 +223,8 @@ Result<void> FakeExecutor::stop(const AttemptKey& key, StopReason reason) {
   return {};
 }
 
-Result<void> FakeExecutor::adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& /*identity*/) {
+Result<void> FakeExecutor::adopt(const AttemptKey& key,
+                                 const std::optional<SupervisorIdentity>& /*identity*/) {
   ExecutorSink sink;
   AttemptExit exit;
   bool running = false;
@@ -250,7 +255,8 @@ Result<void> FakeExecutor::adopt(const AttemptKey& key, const std::optional<Supe
 Result<void> FakeExecutor::remove(const AttemptKey& key) {
   const std::lock_guard lock(world_.mutex_);
   const auto found = world_.processes_.find(key);
-  if (found == world_.processes_.end()) return fail(Code::kNotFound, "runner.attempt.unknown", "no such attempt");
+  if (found == world_.processes_.end())
+    return fail(Code::kNotFound, "runner.attempt.unknown", "no such attempt");
   found->second.removed = true;
   return {};
 }

@@ -21,8 +21,8 @@ std::string script_body(int number) {
          R"(,"command":["/bin/true"])" + more + "}";
 }
 
-// Plays the script as far as the journal lives; the ids of acknowledged jobs by their number. Calls that are not
-// acknowledged may be made again.
+// Plays the script as far as the journal lives; the ids of acknowledged jobs by their number. Calls that are
+// not acknowledged may be made again.
 void play(Machine& machine, std::map<int, std::string>& acknowledged) {
   for (const std::string tenant : {"team-a", "team-b"}) {
     (void)machine.apply("apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: " + tenant +
@@ -40,7 +40,8 @@ void play(Machine& machine, std::map<int, std::string>& acknowledged) {
     for (const AttemptKey& key : machine.world.keys()) {
       const auto process = machine.world.process(key);
       if (process->released && process->alive && !process->exit) {
-        machine.world.finish(key, key.job == "j-6" ? Outcome::kFailed : Outcome::kSucceeded, key.job == "j-6" ? 1 : 0);
+        machine.world.finish(key, key.job == "j-6" ? Outcome::kFailed : Outcome::kSucceeded,
+                             key.job == "j-6" ? 1 : 0);
       }
     }
     return machine.store.dead() || machine.service->jobs(kOperator, {})->items.empty();
@@ -62,7 +63,8 @@ void expect_sound(Machine& machine, const std::map<int, std::string>& acknowledg
     EXPECT_NE(job.outcome, Outcome::kNotStarted) << job.id << ": " << job.message;
     EXPECT_NE(job.outcome, Outcome::kLost) << job.id << ": " << job.message;
   }
-  for (const auto& [number, id] : acknowledged) EXPECT_TRUE(machine.service->job(kOperator, id)) << id << " is lost";
+  for (const auto& [number, id] : acknowledged)
+    EXPECT_TRUE(machine.service->job(kOperator, id)) << id << " is lost";
   const auto status = machine.service->status(kOperator);
   EXPECT_EQ(status.npus_free, 4);
 }

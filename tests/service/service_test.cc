@@ -46,14 +46,16 @@ TEST_F(ServiceTest, JournalsEachStepBeforeItsEffect) {
   ASSERT_TRUE(machine.reaches(job, JobState::kEnded));
   std::vector<std::string> kinds = machine.store.kinds();
   const auto submitted = std::find(kinds.begin(), kinds.end(), "job_submitted");
-  EXPECT_THAT(std::vector<std::string>(submitted, kinds.end()),
-              ElementsAre("job_submitted", "job_started", "attempt_prepared", "attempt_running", "attempt_ended"));
+  EXPECT_THAT(
+      std::vector<std::string>(submitted, kinds.end()),
+      ElementsAre("job_submitted", "job_started", "attempt_prepared", "attempt_running", "attempt_ended"));
 }
 
 // Without this, a job would see other devices than it was given, or none.
 TEST_F(ServiceTest, GivesTheJobItsDevicesAndIdentity) {
   machine.job("team-a", 1);
-  const std::string job = machine.job("team-b", 2, R"(,"env":{"FOO":"bar","LANG":"zh_CN.UTF-8"},"name":"infer")");
+  const std::string job =
+      machine.job("team-b", 2, R"(,"env":{"FOO":"bar","LANG":"zh_CN.UTF-8"},"name":"infer")");
   ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
   const auto process = machine.world.process({job, 1});
   ASSERT_TRUE(process);
@@ -206,7 +208,8 @@ TEST_F(ServiceTest, NoWaitIsRefusedInsteadOfWaiting) {
 // Without this, two unfinished jobs could answer to one name.
 TEST_F(ServiceTest, NamesAreUniqueAmongUnfinishedJobs) {
   const std::string job = machine.job("team-a", 1, R"(,"name":"train")");
-  const Answer again = machine.submit(R"({"tenant":"team-a","npus":1,"name":"train","command":["/bin/true"]})");
+  const Answer again =
+      machine.submit(R"({"tenant":"team-a","npus":1,"name":"train","command":["/bin/true"]})");
   EXPECT_EQ(again.status, 409);
   EXPECT_THAT(again.body, HasSubstr("job.name_in_use"));
   machine.job("team-b", 1, R"(,"name":"train")");
@@ -235,7 +238,8 @@ TEST_F(ServiceTest, ApplyIsAllOrNothing) {
 
 // Without this, applying the same file again would change something.
 TEST_F(ServiceTest, ApplyingTwiceChangesNothing) {
-  const std::string text = "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-a}\nspec: {quota: {npus: 2}}\n";
+  const std::string text =
+      "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-a}\nspec: {quota: {npus: 2}}\n";
   const std::size_t before = machine.store.count("tenant_put");
   const auto answer = machine.apply(text);
   ASSERT_TRUE(answer);
@@ -247,8 +251,9 @@ TEST_F(ServiceTest, ApplyingTwiceChangesNothing) {
 TEST_F(ServiceTest, AUidBelongsToOneTenant) {
   machine.tenant("team-c", 1, ", uid: 1500, members: [1501]");
   for (const char* const uid : {"1500", "1501", "200000", "0"}) {
-    const auto answer = machine.apply("apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-d}\nspec: {uid: " +
-                                      std::string(uid) + "}\n");
+    const auto answer =
+        machine.apply("apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-d}\nspec: {uid: " +
+                      std::string(uid) + "}\n");
     EXPECT_FALSE(answer) << uid;
   }
   EXPECT_EQ(machine.service->identify(1500)->tenant, machine.service->identify(1501)->tenant);
@@ -259,7 +264,8 @@ TEST_F(ServiceTest, AUidBelongsToOneTenant) {
 
 // Without this, the uid of a deleted tenant, whose files may be there still, would go to the next one.
 TEST_F(ServiceTest, AUidIsNotGivenAgainSoon) {
-  ASSERT_TRUE(machine.call<void>([&](auto done) { machine.service->delete_tenant(kOperator, "team-b", done); }));
+  ASSERT_TRUE(
+      machine.call<void>([&](auto done) { machine.service->delete_tenant(kOperator, "team-b", done); }));
   machine.tenant("team-c", 1);
   EXPECT_FALSE(machine.service->identify(200'001));
   EXPECT_TRUE(machine.service->identify(200'002));
@@ -268,7 +274,8 @@ TEST_F(ServiceTest, AUidIsNotGivenAgainSoon) {
 // Without this, a tenant with jobs could vanish under them.
 TEST_F(ServiceTest, ATenantWithJobsIsNotDeleted) {
   const std::string job = machine.job("team-a", 1);
-  const auto refused = machine.call<void>([&](auto done) { machine.service->delete_tenant(kOperator, "team-a", done); });
+  const auto refused =
+      machine.call<void>([&](auto done) { machine.service->delete_tenant(kOperator, "team-a", done); });
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason, "tenant.busy");
 }
@@ -279,11 +286,13 @@ TEST_F(ServiceTest, ATenantReachesOnlyItsOwn) {
   const std::string foreign = machine.job("team-b", 1, R"(,"name":"secret")");
   const Caller caller = *machine.service->identify(200'000);
   EXPECT_TRUE(machine.service->job(caller, mine));
-  for (const auto& reference : {foreign, std::string("team-b/secret"), std::string("secret"), std::string("j-99")}) {
+  for (const auto& reference :
+       {foreign, std::string("team-b/secret"), std::string("secret"), std::string("j-99")}) {
     EXPECT_EQ(machine.service->job(caller, reference).error().reason, "job.unknown") << reference;
     EXPECT_EQ(machine.cancel(reference, caller).error().reason, "job.unknown") << reference;
     EXPECT_EQ(machine.service->why(caller, reference).error().reason, "job.unknown") << reference;
-    EXPECT_EQ(machine.service->log(caller, reference, std::nullopt).error().reason, "job.unknown") << reference;
+    EXPECT_EQ(machine.service->log(caller, reference, std::nullopt).error().reason, "job.unknown")
+        << reference;
   }
   EXPECT_EQ(machine.service->tenant(caller, "team-b").error().reason, "tenant.unknown");
   EXPECT_EQ(machine.service->tenants(caller)->items.size(), 1U);
@@ -291,8 +300,11 @@ TEST_F(ServiceTest, ATenantReachesOnlyItsOwn) {
   const auto status = machine.service->status(caller);
   EXPECT_EQ(status.npus[0].tenant, "team-a");
   EXPECT_EQ(status.npus[1].tenant, "");
-  EXPECT_EQ(machine.submit(R"({"tenant":"team-b","npus":1,"command":["/bin/true"]})", "", caller).status, 403);
-  EXPECT_EQ(machine.apply("apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: x}\nspec: {}\n", caller).error().reason,
+  EXPECT_EQ(machine.submit(R"({"tenant":"team-b","npus":1,"command":["/bin/true"]})", "", caller).status,
+            403);
+  EXPECT_EQ(machine.apply("apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: x}\nspec: {}\n", caller)
+                .error()
+                .reason,
             "caller.not_operator");
 }
 
@@ -311,7 +323,9 @@ TEST_F(ServiceTest, FillsInDocumentedDefaults) {
   EXPECT_EQ(process->spec.limits.memory, Bytes::gib(1));
   EXPECT_EQ(process->spec.limits.processes, machine.options.host_defaults.processes);
   EXPECT_EQ(machine.view(machine.job("team-a", 1)).memory_per_npu, Bytes::gib(32));
-  EXPECT_EQ(machine.submit(R"({"tenant":"team-c","npus":1,"command":["/x"],"host":{"memory":"2GiB"}})").status, 422);
+  EXPECT_EQ(
+      machine.submit(R"({"tenant":"team-c","npus":1,"command":["/x"],"host":{"memory":"2GiB"}})").status,
+      422);
 }
 
 // Without this, the queue could grow without end.
@@ -329,7 +343,8 @@ TEST(ServiceBounds, RefusesJobsAboveTheQueuesLength) {
   EXPECT_EQ(full.status, 429);
   EXPECT_THAT(full.body, HasSubstr("queue.tenant_full"));
   machine.submit(R"({"tenant":"team-b","npus":1,"command":["/bin/true"]})");
-  EXPECT_THAT(machine.submit(R"({"tenant":"team-b","npus":1,"command":["/bin/true"]})").body, HasSubstr("queue.full"));
+  EXPECT_THAT(machine.submit(R"({"tenant":"team-b","npus":1,"command":["/bin/true"]})").body,
+              HasSubstr("queue.full"));
 }
 
 // Without this, ended jobs and their files would fill the disk.
@@ -355,7 +370,8 @@ TEST_F(ServiceTest, AWaitEndsWithTheJobOrWithItsTime) {
   EXPECT_EQ(machine.wait(job, std::chrono::milliseconds(20))->state, JobState::kRunning);
   std::promise<Result<wire::JobView>> answer;
   auto future = answer.get_future();
-  machine.service->wait(kOperator, job, kPatience, [&](Result<wire::JobView> v) { answer.set_value(std::move(v)); });
+  machine.service->wait(kOperator, job, kPatience,
+                        [&](Result<wire::JobView> v) { answer.set_value(std::move(v)); });
   EXPECT_EQ(future.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   machine.world.finish({job, 1}, Outcome::kSucceeded, 0);
   ASSERT_EQ(future.wait_for(kPatience), std::future_status::ready);

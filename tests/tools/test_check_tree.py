@@ -92,6 +92,8 @@ class CheckTree(unittest.TestCase):
                 self.write(path, SOUND[path] + f'#include "{name}"\n')
                 self.expect("includes", path, message)
                 self.write(path, SOUND[path])
+        self.append("src/service/service.cc", "#include <model>\n")  # a header of the standard may be called like a folder
+        self.assertEqual(self.run_tool("--only", "includes")[0], 0)
         self.append("src/service/service.cc", "#include <base/error.h>\n")
         self.expect("includes", "src/service/service.cc", 'write "base/error.h"')
 
@@ -192,11 +194,11 @@ class CheckTree(unittest.TestCase):
 
     def test_words(self):
         """Without this, notes to oneself and paths of one machine would be published."""
-        for word in ["TO" + "DO: later", "FIX" + "ME", "/ho" + "me/jane/x", "/wo" + "rk/main", "see issue 12"]:
+        for word in ["TO" + "DO: later", "FIX" + "ME", "/ho" + "me/jane/x", "see iss" + "ue 12"]:
             with self.subTest(word=word):
                 self.write("docs/c.md", f"Some {word} here\n")
                 self.expect("words", "docs/c.md", word.split(":")[0].split(" later")[0].removeprefix("see ").removesuffix("/x"))
-        self.write("docs/c.md", "mkstemp takes fileXXXXXX; a homework/assignment; TODOS\n")
+        self.write("docs/c.md", "mkstemp takes fileXXXXXX; TODOS\n")
         self.assertEqual(self.run_tool("--only", "words")[0], 0)
 
     def test_links(self):

@@ -203,7 +203,7 @@ TEST(Limits, ArgumentsAtAndBeyond) {
   EXPECT_EQ(long_argument.error().message, "command has 131073 bytes in all; at most 131072 are allowed");
 }
 
-// Without it an environment beyond what execve takes would fail only when the job starts.
+// Without this, an environment of any size could be sent and journaled.
 TEST(Limits, EnvironmentAtAndBeyond) {
   const auto body = [](int count) {
     std::string text = R"({"command":["x"],"env":{)";
@@ -220,7 +220,7 @@ TEST(Limits, EnvironmentAtAndBeyond) {
   EXPECT_EQ(large.error().message, "env has 131073 bytes in all; at most 131072 are allowed");
 }
 
-// Without it a name could hold what breaks paths, tables and selectors.
+// Without this, a name could hold what breaks a path, a table or a file name.
 TEST(Limits, NamesAndLabels) {
   EXPECT_TRUE(check_name(std::string(63, 'a'), "name"));
   for (const std::string& bad : {std::string(64, 'a'), std::string(), std::string("-a"), std::string("a-"),

@@ -137,7 +137,7 @@ JobView sample_job() {
   return job;
 }
 
-// Without it the answer that most scripts read could change its fields.
+// Without this, a field that clients read could change its spelling unnoticed.
 TEST(Golden, JobView) {
   EXPECT_EQ(
       write(sample_job()),
@@ -147,7 +147,7 @@ TEST(Golden, JobView) {
       R"("npus":[],"submittedAt":"2026-11-30T00:53:20.123Z"})");
 }
 
-// Without it an unlimited dimension could be shown as a number, or a tenant not be applied again.
+// Without this, what an operator copies from an answer into a file could be refused.
 TEST(Golden, QuotaViewAndTenant) {
   QuotaView view;
   view.tenant.name = "team-a";
@@ -191,7 +191,7 @@ TEST(Golden, YamlOfAnAnswer) {
             "a:\n  - b: 1\n    c: []\n  -\n    - 2\n    - \"no\"\n  - \"x: y\"\n\"1\": null\n");
 }
 
-// Without it `-o json` could print what no reader takes.
+// Without this, "-o json" could print something that is not the answer.
 TEST(Golden, PrettyJson) {
   EXPECT_EQ(to_pretty_json(R"({"a":[1,{}],"b":"x"})").value(),
             "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": \"x\"\n}\n");

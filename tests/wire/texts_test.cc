@@ -131,7 +131,7 @@ TEST(Texts, QuotaReasonsNameTenantAndNumbers) {
             "tenant team-a runs 1 of at most 1 job at once");
 }
 
-// Without it a user could not tell a full machine from a broken one.
+// Without this, a waiting user would not learn how many NPUs are missing.
 TEST(Texts, CapacityReasonsNameNumbers) {
   EXPECT_EQ(make_reason(spec(), capacity(ReasonCode::kNpusBusy), names(), Language::kEnglish).message,
             "the job needs 2 NPUs of one node; of 8 NPUs that would do, 1 is free and healthy");
@@ -260,7 +260,7 @@ TEST(Refusal, NeverIsPolicyAndTheRestIsNotNow) {
   }
 }
 
-// Without it a Chinese locale would get English texts, or the other way round.
+// Without this, a Chinese terminal would show English.
 TEST(Texts, LanguageOfALocale) {
   EXPECT_EQ(language_of("zh_CN.UTF-8"), Language::kChinese);
   EXPECT_EQ(language_of("zh-Hans"), Language::kChinese);

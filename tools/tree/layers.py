@@ -74,7 +74,7 @@ def check_includes(tree):
         for line, kind, name in tree.includes(path):
             target = name.split("/")[0]
             if kind == "<":
-                if target in folders:
+                if "/" in name and target in folders:
                     yield Finding(path, line, f'<{name}> is of this project: write "{name}"')
                 continue
             message = include_problem(path, folder, target, name, folders)

@@ -51,6 +51,8 @@ def block_start(code, head_start, head, inside_container):
 
 def check_dead_files(tree):
     lists = {path: tree.text(path) for path in tree.paths if path.endswith("CMakeLists.txt")}
+    # A test may compile a program itself, as somebody else's build would.
+    lists |= {path: tree.text(path) for path in tree.sources("tests") if path.endswith("_test.cc")}
     included = {}
     for path in tree.sources():
         for _, kind, name in tree.includes(path):
@@ -66,9 +68,9 @@ def check_dead_files(tree):
             yield Finding(path, 1, "no CMakeLists.txt near it names this file")
 
 
-def near(cmake_list, path):
-    folder = cmake_list.rpartition("/")[0]
-    return path.startswith(folder + "/") and folder != ""
+def near(namer, path):
+    folder = namer.rpartition("/")[0]
+    return path.startswith(folder + "/") and folder != "" and namer != path
 
 
 def name_in(text, name):
@@ -94,6 +96,8 @@ def check_tests_say_why(tree):
         lines = tree.text(path).splitlines()
         for number, line in enumerate(lines, 1):
             if re.match(r"TEST(?:_F|_P)?\(|RC_GTEST_(?:FIXTURE_)?PROP\(", line):
-                around = lines[max(0, number - 2):number - 1] + lines[number:number + 2]
-                if not any(near_by.strip().startswith("//") for near_by in around):
+                above = lines[number - 2] if number > 1 else ""
+                around = [above, *lines[number:number + 2]]
+                # Tests that stand close together, without a blank line, share the sentence above the first.
+                if above != "}" and not any(near_by.strip().startswith("//") for near_by in around):
                     yield Finding(path, number, "no sentence says what would break without this test")

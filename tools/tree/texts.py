@@ -9,14 +9,14 @@ from tree.source import Finding, line_of
 WORDS = [(re.compile(pattern), why) for pattern, why in [
     (r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "unfinished work is not left in the code"),
     (r"(?<![\w.])/(?:ho" + r"me|Us" + r"ers)/[a-z]\w*", "a path of one machine"),
-    (r"(?<![\w./])/wo" + r"rk/\w+", "a path of one machine"),
     (r"(?i)\bissue\s+#?\d+\b", "a ticket's number means nothing to a later reader"),
     (r"(?i)\b(?:as an? (?:ai|language model)|chat" + r"gpt|copi" + r"lot)\b", "the project speaks of itself alone"),
     (r"-----BEGIN [A-Z ]*PRIV" + r"ATE KEY", "a secret"),
 ]]
 TEXT = (".h", ".cc", ".c", ".py", ".sh", ".md", ".txt", ".cmake", ".yaml", ".yml", ".json", ".in", ".bats")
-# Errors that end in the log of the daemon or on the terminal of whoever starts it; they bring a sentence of their own.
-LOG_ONLY = ("config.", "device.", "journal.", "net.", "runner.", "snapshot.", "store.", "record.")
+# Errors that no answer of the API carries: they end in the log, or on the terminal of whoever starts a program, with a
+# sentence of their own.
+LOG_ONLY = ("cli.", "client.", "config.", "device.", "journal.", "net.", "runner.", "snapshot.", "store.", "record.")
 TOKEN = r"[a-z][a-z_0-9]*(?:\.[a-z][a-z_0-9]*)+"
 
 

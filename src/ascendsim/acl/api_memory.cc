@@ -109,6 +109,8 @@ aclError allocate_current(void** pointer, std::size_t size, aclrtMemMallocPolicy
   return allocate(device, pointer, size, policy, padding);
 }
 
+}  // namespace
+
 // Memory without an address of its own, for aclrtMapMem. Charged until it is freed and no longer mapped.
 struct Physical {
   std::size_t bytes = 0;
@@ -124,26 +126,7 @@ struct Physical {
   }
 };
 
-struct Reservation {
-  std::size_t bytes = 0;
-};
-
-// Guarded by the runtime's lock. A forked child inherits the parent's entries but none of their memory; the
-// owner tells.
-struct MappingState {
-  const Runtime* owner = nullptr;
-  std::map<const void*, std::shared_ptr<Physical>> physicals;
-  std::map<std::uintptr_t, Reservation> reservations;
-};
-
-MappingState& mapping_state() {
-  static auto* state = new MappingState;
-  if (state->owner != &Runtime::get()) {
-    if (state->owner != nullptr) state = new MappingState;  // leaks the parent's
-    state->owner = &Runtime::get();
-  }
-  return *state;
-}
+namespace {
 
 std::size_t granularity_of(aclrtMemAttr attribute) {
   return attribute == ACL_HBM_MEM_HUGE1G || attribute == ACL_HBM_MEM_P2P_HUGE1G ? kGiantPage : kHugePage;
@@ -303,7 +286,7 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrt
     std::shared_ptr<ascendsim::Physical> physical;
     if (const aclError error = ascendsim::make_physical(*prop, size, &physical); error != ACL_SUCCESS)
       return error;
-    ascendsim::mapping_state().physicals[physical.get()] = physical;
+    Runtime::get().physicals[physical.get()] = physical;
     *handle = physical.get();
     return ACL_SUCCESS;
   });
@@ -313,7 +296,7 @@ aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
   return guarded([&] {
     if (handle == nullptr) return null_result("handle");
     const Runtime::Lock lock(Runtime::get().mutex);
-    const bool known = ascendsim::mapping_state().physicals.erase(handle) == 1;
+    const bool known = Runtime::get().physicals.erase(handle) == 1;
     return known ? ACL_SUCCESS : fail(ACL_ERROR_RT_INVALID_HANDLE, "not a handle of aclrtMallocPhysical");
   });
 }
@@ -332,14 +315,14 @@ aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, vo
     void* found = mmap(expectPtr, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (found == MAP_FAILED) return fail(ACL_ERROR_BAD_ALLOC, "this process has no such range of addresses");
     const auto start = reinterpret_cast<std::uintptr_t>(found);
-    const std::uintptr_t base =
-        (start + ascendsim::kHugePage - 1) / ascendsim::kHugePage * ascendsim::kHugePage;
-    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::uintptr_t end = (base + size + page - 1) / page * page;
-    if (base > start) munmap(found, base - start);
-    if (start + span > end) munmap(reinterpret_cast<void*>(end), start + span - end);
-    ascendsim::mapping_state().reservations[base] = {end - base};
-    *virPtr = reinterpret_cast<void*>(base);
+    const std::size_t skipped = (ascendsim::kHugePage - start % ascendsim::kHugePage) % ascendsim::kHugePage;
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t kept = (size + page - 1) / page * page;
+    char* base = static_cast<char*>(found) + skipped;
+    if (skipped != 0) munmap(found, skipped);
+    if (skipped + kept < span) munmap(base + kept, span - skipped - kept);
+    Runtime::get().reservations[reinterpret_cast<std::uintptr_t>(base)] = kept;
+    *virPtr = base;
     return ACL_SUCCESS;
   });
 }
@@ -349,13 +332,13 @@ aclError aclrtReleaseMemAddress(void* virPtr) {
     if (virPtr == nullptr) return null_result("virPtr");
     Runtime& runtime = Runtime::get();
     const Runtime::Lock lock(runtime.mutex);
-    auto& reservations = ascendsim::mapping_state().reservations;
+    auto& reservations = Runtime::get().reservations;
     const auto found = reservations.find(reinterpret_cast<std::uintptr_t>(virPtr));
     if (found == reservations.end())
       return fail(ACL_ERROR_RT_PARAM_INVALID, "virPtr is not the start of a reservation");
     if (runtime.blocks.at(virPtr) != nullptr)
       return fail(ACL_ERROR_RT_PARAM_INVALID, "the range is still mapped");
-    munmap(virPtr, found->second.bytes);
+    munmap(virPtr, found->second);
     reservations.erase(found);
     return ACL_SUCCESS;
   });
@@ -366,19 +349,18 @@ aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle
     if (virPtr == nullptr || handle == nullptr) return null_result("virPtr or handle");
     Runtime& runtime = Runtime::get();
     const Runtime::Lock lock(runtime.mutex);
-    auto& state = ascendsim::mapping_state();
-    const auto physical = state.physicals.find(handle);
-    if (physical == state.physicals.end())
+    const auto physical = runtime.physicals.find(handle);
+    if (physical == runtime.physicals.end())
       return fail(ACL_ERROR_RT_INVALID_HANDLE, "not a handle of aclrtMallocPhysical");
     if (offset != 0 || flags != 0 || size == 0 || size > physical->second->bytes) {
       return fail(ACL_ERROR_RT_PARAM_INVALID,
                   "offset and flags must be 0, and size at most that of the handle");
     }
     const auto address = reinterpret_cast<std::uintptr_t>(virPtr);
-    auto reservation = state.reservations.upper_bound(address);
+    auto reservation = runtime.reservations.upper_bound(address);
     const bool reserved =
-        reservation != state.reservations.begin() && size <= std::prev(reservation)->second.bytes &&
-        address - std::prev(reservation)->first <= std::prev(reservation)->second.bytes - size;
+        reservation != runtime.reservations.begin() && size <= std::prev(reservation)->second &&
+        address - std::prev(reservation)->first <= std::prev(reservation)->second - size;
     if (!reserved) return fail(ACL_ERROR_RT_PARAM_INVALID, "the range is not reserved");
     if (runtime.blocks.around(virPtr) != nullptr)
       return fail(ACL_ERROR_RT_PARAM_INVALID, "the range is mapped already");

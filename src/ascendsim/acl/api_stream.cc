@@ -164,7 +164,7 @@ aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtStreamCon
         return fail(ACL_ERROR_INVALID_PARAM,
                     "valueSize " + std::to_string(valueSize) + " should be " + std::to_string(sizeof *field));
       }
-      std::memcpy(field, attrValue, sizeof *field);
+      std::memcpy(static_cast<void*>(field), attrValue, sizeof *field);
       return ACL_SUCCESS;
     };
     switch (attr) {

@@ -20,6 +20,8 @@
 
 namespace ascendsim {
 
+struct Physical;  // of aclrtMallocPhysical
+
 std::uint64_t monotonic_ns();
 
 // One instance per process and, after fork(), a fresh one in the child: a child starts without a device. It
@@ -77,6 +79,8 @@ class Runtime {
   std::map<const void*, std::shared_ptr<Context>> contexts;
   std::map<const void*, std::shared_ptr<Stream>> streams;
   std::map<const void*, std::shared_ptr<Event>> events;
+  std::map<const void*, std::shared_ptr<Physical>> physicals;
+  std::map<std::uintptr_t, std::size_t> reservations;  // start -> bytes, of aclrtReserveMemAddress
 
  private:
   Runtime() = default;

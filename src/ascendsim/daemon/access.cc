@@ -77,7 +77,7 @@ std::optional<std::string> device_cgroup(pid_t peer, bool v2) {
 }
 
 std::optional<std::string> read_text(const std::string& path) {
-  std::ifstream file(path);
+  const std::ifstream file(path);
   if (!file) return std::nullopt;
   std::ostringstream text;
   text << file.rdbuf();
@@ -128,13 +128,13 @@ std::optional<Allowed> probe_cgroup(const std::string& cgroup, const NodeSet& no
 Allowed cgroup_allows(pid_t peer, const NodeSet& nodes, const std::vector<std::uint32_t>& phy_ids) {
   Allowed all;
   for (const std::uint32_t phy_id : phy_ids) all.set(phy_id);
-  static const std::optional<Hierarchy> kHierarchy = device_hierarchy();
-  if (!kHierarchy) return all;
-  const auto theirs = device_cgroup(peer, kHierarchy->v2);
+  static const std::optional<Hierarchy> hierarchy = device_hierarchy();
+  if (!hierarchy) return all;
+  const auto theirs = device_cgroup(peer, hierarchy->v2);
   if (!theirs) return {};
-  if (*theirs == "/" || theirs == device_cgroup(getpid(), kHierarchy->v2)) return all;
-  const std::string folder = kHierarchy->mount_point + *theirs;
-  if (kHierarchy->v2) return probe_cgroup(folder, nodes, phy_ids).value_or(Allowed{});
+  if (*theirs == "/" || theirs == device_cgroup(getpid(), hierarchy->v2)) return all;
+  const std::string folder = hierarchy->mount_point + *theirs;
+  if (hierarchy->v2) return probe_cgroup(folder, nodes, phy_ids).value_or(Allowed{});
   const auto list = read_text(folder + "/devices.list");
   if (!list) return {};
   Allowed allowed;

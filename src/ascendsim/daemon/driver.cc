@@ -18,6 +18,7 @@ namespace {
 
 std::vector<std::uint64_t> usable_bytes(const Machine& machine) {
   std::vector<std::uint64_t> usable;
+  usable.reserve(machine.npus.size());
   for (const NpuDescription& npu : machine.npus) {
     usable.push_back(npu.model.memory_bytes - npu.model.memory_bytes_system);
   }

@@ -62,7 +62,11 @@ class Driver {
   void close_npu(Client& client, std::uint32_t npu);
   std::uint32_t busy(std::uint32_t npu, Engine engine) const;
 
+  void handle_about_npu(Client& client, RequestType type, std::uint32_t npu, const unsigned char* packet,
+                        Reply* reply);
   void handle_machine(Client& client, Reply* reply);
+  Status handle_allocate(Client& client, std::uint32_t npu, const AllocateBody& body, AllocateReply* answer);
+  MemoryReply memory_of(const Client& client, std::uint32_t npu) const;
   Status handle_attach(Client& client, AttachReply* answer, Reply* reply);
   Status handle_open(Client& client, std::uint32_t npu, OpenDeviceReply* answer);
   Status handle_create_stream(Client& client, std::uint32_t npu, const CreateStreamBody& body,

@@ -52,7 +52,7 @@ Result<Descriptor> take_lock(const std::string& path) {
 }
 
 // A copy, not a link: a container gets the driver's folder alone. By rename, because old ones may be mapped.
-void install_library(const std::string& from, const std::string& to) {
+void install_file(const std::string& from, const std::string& to) {
   std::error_code error;
   if (!fs::exists(from, error)) {
     log_warning(from + " does not exist: programs will not find " + fs::path(to).filename().string());
@@ -60,7 +60,7 @@ void install_library(const std::string& from, const std::string& to) {
   }
   const std::string temporary = to + ".new";
   fs::copy_file(from, temporary, fs::copy_options::overwrite_existing, error);
-  if (!error) fs::permissions(temporary, fs::perms(0755), error);
+  if (!error && chmod(temporary.c_str(), 0755) != 0) error = std::error_code(errno, std::generic_category());
   if (!error) fs::rename(temporary, to, error);
   if (error) log_warning("cannot install " + to + ": " + error.message());
 }
@@ -82,7 +82,7 @@ NodeSet install_nodes(const std::string& root, const Machine& machine) {
   NodeSet nodes;
   nodes.folder = root + "/dev";
   const std::string record = root + "/driver/run/device-major";
-  std::ifstream devices("/proc/devices");
+  const std::ifstream devices("/proc/devices");
   std::ostringstream text;
   text << devices.rdbuf();
   const std::uint32_t major = free_major(text.str(), remembered_major(record));
@@ -167,15 +167,17 @@ Result<DriverTree> install_driver_tree(const std::string& root, const std::strin
   DriverTree tree;
   tree.root = fs::canonical(root, error).string();
   if (error) return fail("cannot resolve " + root + ": " + error.message());
-  for (const char* folder : {"/driver/lib64", "/driver/run", "/dev"}) {
+  for (const char* folder : {"/driver/lib64", "/driver/tools", "/driver/run", "/dev"}) {
     if (const auto made = make_folder(tree.root + folder); !made) return fail(made.error());
   }
   auto lock = take_lock(tree.root + "/driver/run/ascendsimd.lock");
   if (!lock) return fail(lock.error());
   tree.lock = std::move(*lock);
   for (const char* library : {"libascendcl.so", "libdcmi.so"}) {
-    install_library(library_folder + "/" + library, tree.root + "/driver/lib64/" + library);
+    install_file(library_folder + "/" + library, tree.root + "/driver/lib64/" + library);
   }
+  // It finds the driver's libdcmi.so as ../lib64, and that one its socket.
+  install_file(library_folder + "/../bin/npu-smi", tree.root + "/driver/tools/npu-smi");
   const auto written = write_file(tree.root + "/driver/version.info", version_text(machine.driver_version));
   if (!written) return fail(written.error());
   tree.nodes = install_nodes(tree.root, machine);

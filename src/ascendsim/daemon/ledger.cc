@@ -19,7 +19,8 @@ std::uint64_t page_bytes(PageSize page) {
 
 }  // namespace
 
-Ledger::Ledger(std::vector<std::uint64_t> usable_bytes) {
+Ledger::Ledger(const std::vector<std::uint64_t>& usable_bytes) {
+  npus_.reserve(usable_bytes.size());
   for (const std::uint64_t bytes : usable_bytes) npus_.push_back({bytes, 0});
 }
 

@@ -22,7 +22,7 @@ class Ledger {
   static constexpr std::size_t kAllocationsPerClientMax = 65536;
 
   // `usable_bytes`: one entry per NPU, without what the device operating system takes.
-  explicit Ledger(std::vector<std::uint64_t> usable_bytes);
+  explicit Ledger(const std::vector<std::uint64_t>& usable_bytes);
 
   // kOk, kInvalid (zero bytes), kOutOfMemory or kLimit.
   Status allocate(ClientId client, std::uint32_t npu, std::uint64_t bytes, PageSize page,

@@ -13,8 +13,9 @@
 namespace ascendsim {
 namespace {
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
-constexpr std::size_t kDescriptionBytesMax = 1024 * 1024;
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMemoryMibMax = std::uint64_t{1} << 20;
+constexpr std::size_t kDescriptionBytesMax = std::size_t{1} << 20;
 
 // Thrown inside this file only, so that yaml-cpp's exceptions and ours leave by the same door.
 struct Rejected {
@@ -113,8 +114,8 @@ ChipModel Reader::chip(const YAML::Node& node, const std::string& field, const s
   model.ai_cpus = small("ai_cpus", 0, 64);
   model.aicore_mhz = small("aicore_mhz", 1, 10000);
   model.hbm_mhz = small("hbm_mhz", 1, 10000);
-  model.memory_bytes = number(node, field, "memory_mib", 1, 1024 * 1024) * kMiB;
-  model.memory_bytes_system = number(node, field, "memory_system_mib", 0, 1024 * 1024) * kMiB;
+  model.memory_bytes = number(node, field, "memory_mib", 1, kMemoryMibMax) * kMiB;
+  model.memory_bytes_system = number(node, field, "memory_system_mib", 0, kMemoryMibMax) * kMiB;
   if (model.memory_bytes_system >= model.memory_bytes) {
     reject(node["memory_system_mib"], field + ".memory_system_mib", "must be less than memory_mib");
   }

@@ -81,7 +81,6 @@ std::size_t body_bytes(RequestType type) {
     case RequestType::kOpenDevice:
     case RequestType::kCloseDevice:
     case RequestType::kMemory:
-    case RequestType::kUsage:
       return 0;
   }
   return kPacketBytesMax;  // no such request: matches no size
@@ -257,40 +256,24 @@ Status Driver::handle_set_health(const Client& client, std::uint32_t phy_id, con
   return Status::kOk;
 }
 
-bool Driver::handle(Client& client, const unsigned char* packet, std::size_t size, Reply* reply) {
-  RequestHeader header{};
-  if (size < sizeof header) return false;
-  std::memcpy(&header, packet, sizeof header);
-  const bool ours = header.magic == kMagic && header.version == kProtocolVersion &&
-                    size == sizeof header + body_bytes(header.type);
-  if (!ours) return false;
-  // Work that was handed in before this request happens before it.
-  drain(client);
+Status Driver::handle_allocate(Client& client, std::uint32_t npu, const AllocateBody& body,
+                               AllocateReply* answer) {
+  if (client.open.count(npu) == 0) return Status::kNotOpen;
+  if (npus_[npu].health == Health::kAbsent) return Status::kLost;
+  return ledger_.allocate(client.id, npu, body.bytes, body.page_size, answer);
+}
 
-  const bool about_one_npu = header.type != RequestType::kMachine && header.type != RequestType::kAttach &&
-                             header.type != RequestType::kSetHealth && header.type != RequestType::kFree &&
-                             header.type != RequestType::kDestroyStream;
-  if (about_one_npu && client.access_checked_ns == 0) refresh_access(client);
-  if (about_one_npu && header.npu >= client.npus.size()) {
-    answer_status(reply, Status::kNoSuchNpu);
-    return true;
-  }
-  const std::uint32_t npu = about_one_npu ? client.npus[header.npu] : 0;
-  const bool open = about_one_npu && client.open.count(npu) != 0;
-  const bool lost = about_one_npu && npus_[npu].health == Health::kAbsent;
-  switch (header.type) {
-    case RequestType::kMachine:
-      handle_machine(client, reply);
-      break;
+MemoryReply Driver::memory_of(const Client& client, std::uint32_t npu) const {
+  const MemoryUse own = ledger_.use(client.id, npu);
+  return {ledger_.usable(npu), ledger_.usable(npu) - ledger_.used(npu), own.bytes, own.bytes_peak};
+}
+
+void Driver::handle_about_npu(Client& client, RequestType type, std::uint32_t npu,
+                              const unsigned char* packet, Reply* reply) {
+  switch (type) {
     case RequestType::kProcesses:
       answer_records(reply, processes(client, npu));
       break;
-    case RequestType::kAttach: {
-      AttachReply body{};
-      const Status status = handle_attach(client, &body, reply);
-      answer(reply, status, body);
-      break;
-    }
     case RequestType::kOpenDevice: {
       OpenDeviceReply body{};
       const Status status = handle_open(client, npu, &body);
@@ -302,41 +285,69 @@ bool Driver::handle(Client& client, const unsigned char* packet, std::size_t siz
       answer_status(reply, Status::kOk);
       break;
     case RequestType::kAllocate: {
-      const auto wanted = read_body<AllocateBody>(packet);
       AllocateReply body{};
-      Status status = !open ? Status::kNotOpen : lost ? Status::kLost : Status::kOk;
-      if (status == Status::kOk) {
-        status = ledger_.allocate(client.id, npu, wanted.bytes, wanted.page_size, &body);
-      }
+      const Status status = handle_allocate(client, npu, read_body<AllocateBody>(packet), &body);
       answer(reply, status, body);
       break;
     }
-    case RequestType::kFree:
-      answer_status(reply, ledger_.free(client.id, read_body<FreeBody>(packet).allocation));
+    case RequestType::kMemory:
+      answer(reply, Status::kOk, memory_of(client, npu));
       break;
-    case RequestType::kMemory: {
-      const MemoryUse own = ledger_.use(client.id, npu);
-      answer(reply, Status::kOk,
-             MemoryReply{ledger_.usable(npu), ledger_.usable(npu) - ledger_.used(npu), own.bytes,
-                         own.bytes_peak});
-      break;
-    }
     case RequestType::kCreateStream: {
       CreateStreamReply body{};
       const Status status = handle_create_stream(client, npu, read_body<CreateStreamBody>(packet), &body);
       answer(reply, status, body);
       break;
     }
+    case RequestType::kMachine:
+    case RequestType::kAttach:
+    case RequestType::kFree:
+    case RequestType::kDestroyStream:
+    case RequestType::kSetHealth:
+      break;  // not about an NPU of the peer's numbering
+  }
+}
+
+bool Driver::handle(Client& client, const unsigned char* packet, std::size_t size, Reply* reply) {
+  RequestHeader header{};
+  if (size < sizeof header) return false;
+  std::memcpy(&header, packet, sizeof header);
+  const bool ours = header.magic == kMagic && header.version == kProtocolVersion &&
+                    size == sizeof header + body_bytes(header.type);
+  if (!ours) return false;
+  // Work that was handed in before this request happens before it.
+  drain(client);
+  switch (header.type) {
+    case RequestType::kMachine:
+      handle_machine(client, reply);
+      break;
+    case RequestType::kAttach: {
+      AttachReply body{};
+      const Status status = handle_attach(client, &body, reply);
+      answer(reply, status, body);
+      break;
+    }
+    case RequestType::kFree:
+      answer_status(reply, ledger_.free(client.id, read_body<FreeBody>(packet).allocation));
+      break;
     case RequestType::kDestroyStream:
       answer_status(reply, handle_destroy_stream(client, read_body<DestroyStreamBody>(packet)));
       break;
-    case RequestType::kUsage:
-      answer(reply, Status::kOk,
-             UsageReply{busy(npu, Engine::kCube), busy(npu, Engine::kVector), busy(npu, Engine::kOnDevice),
-                        npus_[npu].health});
-      break;
     case RequestType::kSetHealth:
       answer_status(reply, handle_set_health(client, header.npu, read_body<SetHealthBody>(packet)));
+      break;
+    case RequestType::kProcesses:
+    case RequestType::kOpenDevice:
+    case RequestType::kCloseDevice:
+    case RequestType::kAllocate:
+    case RequestType::kMemory:
+    case RequestType::kCreateStream:
+      if (client.access_checked_ns == 0) refresh_access(client);
+      if (header.npu < client.npus.size()) {
+        handle_about_npu(client, header.type, client.npus[header.npu], packet, reply);
+      } else {
+        answer_status(reply, Status::kNoSuchNpu);
+      }
       break;
   }
   return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace ascendsim {
@@ -129,38 +130,42 @@ std::uint64_t Timeline::ready_time(const Stream& stream) const {
 }
 
 Timeline::Choice Timeline::choose() const {
+  struct Ready {
+    Stream* stream;
+    std::uint64_t ready_ns;
+    std::size_t engine;
+  };
   // When each engine will start its next task: free, and somebody ready.
   std::vector<std::array<std::uint64_t, kEngineCount>> first_ready(npus_.size());
   for (auto& engines : first_ready) engines.fill(kNever);
-  std::vector<std::pair<Stream*, std::uint64_t>> ready;
+  std::vector<Ready> ready;
   ready.reserve(active_.size());
   Choice best;
+  bool best_is_mark = false;
   for (const auto& [key, stream] : active_) {
     const std::uint64_t ready_ns = ready_time(*stream);
     if (ready_ns == kNever) continue;
     const auto engine = engine_of(stream->queue.front().kind);
-    if (!engine) {
-      if (ready_ns < best.start_ns) best = {stream, ready_ns, ready_ns};
-      continue;
+    if (engine) {
+      const auto index = static_cast<std::size_t>(*engine);
+      ready.push_back({stream, ready_ns, index});
+      first_ready[stream->npu][index] = std::min(first_ready[stream->npu][index], ready_ns);
+    } else if (ready_ns < best.start_ns) {
+      best = {stream, ready_ns, ready_ns};
+      best_is_mark = true;
     }
-    ready.emplace_back(stream, ready_ns);
-    std::uint64_t& first_ns = first_ready[stream->npu][static_cast<std::size_t>(*engine)];
-    first_ns = std::min(first_ns, ready_ns);
   }
-  for (const auto& [stream, ready_ns] : ready) {
-    const auto engine = static_cast<std::size_t>(*engine_of(stream->queue.front().kind));
-    const std::uint64_t start_ns =
-        std::max(npus_[stream->npu].engines[engine].free_ns, first_ready[stream->npu][engine]);
+  for (const auto& [stream, ready_ns, engine] : ready) {
+    const std::uint64_t free_ns = npus_[stream->npu].engines[engine].free_ns;
+    const std::uint64_t start_ns = std::max(free_ns, first_ready[stream->npu][engine]);
     if (ready_ns > start_ns || start_ns > best.start_ns) continue;
-    // A mark at the same instant goes first: it may make a task of higher priority ready for this very start.
-    const bool best_is_task =
-        best.stream != nullptr && engine_of(best.stream->queue.front().kind).has_value();
     if (start_ns == best.start_ns) {
-      if (!best_is_task) continue;
-      const auto rank = [](const Stream& s, std::uint64_t at) { return std::make_pair(s.priority, at); };
-      if (rank(*best.stream, best.ready_ns) <= rank(*stream, ready_ns)) continue;
+      // A mark at the same instant goes first: it may make a task of higher priority ready for this very start.
+      if (best_is_mark) continue;
+      if (std::tie(best.stream->priority, best.ready_ns) <= std::tie(stream->priority, ready_ns)) continue;
     }
     best = {stream, ready_ns, start_ns};
+    best_is_mark = false;
   }
   return best;
 }

@@ -6,6 +6,7 @@
 namespace ascendsim::npu_smi {
 namespace {
 
+constexpr const char* kHealthTexts[] = {"OK", "Warning", "Alarm", "Critical"};
 constexpr int kAiCore = 2;  // DCMI's utilisation type
 
 struct Layout {
@@ -104,8 +105,7 @@ void process_rows(std::string& out, const Card& card, const Layout& layout, bool
 }  // namespace
 
 std::string health_text(const Chip& chip) {
-  static constexpr const char* texts[] = {"OK", "Warning", "Alarm", "Critical"};
-  return chip.health && *chip.health < 4 ? texts[*chip.health] : "UNKNOWN";
+  return chip.health && *chip.health < 4 ? kHealthTexts[*chip.health] : "UNKNOWN";
 }
 
 std::string bus_text(const Chip& chip) {

@@ -6,9 +6,10 @@ namespace ascendsim::npu_smi {
 namespace {
 
 // By DCMI's topology type.
+constexpr const char* kLinkTexts[] = {"X", "SYS", "PHB", "HCCS", "PXB", "PIX", "SIO", "HCCS_SW", "UB"};
+
 const char* link_text(const std::optional<int>& type) {
-  static constexpr const char* texts[] = {"X", "SYS", "PHB", "HCCS", "PXB", "PIX", "SIO", "HCCS_SW", "UB"};
-  return type && *type >= 0 && *type < 9 ? texts[*type] : "NA";
+  return type && *type >= 0 && *type < 9 ? kLinkTexts[*type] : "NA";
 }
 
 constexpr const char* kLegend =

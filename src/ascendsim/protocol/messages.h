@@ -36,7 +36,6 @@ enum class RequestType : std::uint32_t {
   kMemory = 8,          // no body                -> MemoryReply
   kCreateStream = 9,    // CreateStreamBody       -> CreateStreamReply
   kDestroyStream = 10,  // DestroyStreamBody
-  kUsage = 11,          // no body                -> UsageReply
   kSetHealth = 12,      // SetHealthBody; root only; `npu` is a physical id here
 };
 
@@ -181,13 +180,6 @@ struct CreateStreamReply {
 struct DestroyStreamBody {
   std::uint32_t stream;
   std::uint32_t reserved;
-};
-
-struct UsageReply {
-  std::uint32_t aicore_percent;
-  std::uint32_t vector_percent;
-  std::uint32_t memory_busy_percent;
-  Health health;
 };
 
 struct SetHealthBody {

@@ -1,0 +1,63 @@
+#include "runner/launch.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/crash_point.h"
+#include "runner/attempt_dir.h"
+#include "runner/control.h"
+#include "runner/files.h"
+
+namespace tangram::runner {
+namespace {
+
+Result<Spawned> spawn_and_wait(const ProcessExecutorConfig& config, const MachineWalls& walls,
+                               const LaunchSpec& spec, const AttemptDir& dir) {
+  SuperviseSpec supervise;
+  supervise.launch = spec;
+  supervise.dir = dir.path;
+  supervise.cgroup = walls.cgroups.leaf(spec.key, spec.limits);
+  supervise.walls = walls.walls;
+  supervise.device_dir = config.device_dir;
+  supervise.mounts = config.mounts;
+  supervise.hidden_paths = config.hidden_paths;
+  supervise.hidden_paths.push_back(config.root);
+  // Taken here and inherited, so that a successor of this daemon never finds it free while a supervisor
+  // starts.
+  TG_TRY(const std::optional<UniqueFd> lock, try_lock(dir.lock()));
+  if (!lock) {
+    return fail(Code::kAlreadyExists, "runner.lock.held", dir.lock() + " is held by another supervisor");
+  }
+  TG_CRASH_POINT("runner.before_spawn");
+  TG_TRY(Spawned spawned, spawn_supervisor(config.supervisor, "", encode(supervise), *lock));
+  TG_CRASH_POINT("runner.after_spawn");
+  Result<std::string> ready = wait_for_packet(spawned.connection, config.ready_timeout_ms);
+  if (ready && *ready == kStateWaiting) return spawned;
+  kill_spawned(spawned);
+  Cgroup(supervise.cgroup).remove();
+  if (!ready) return fail(std::move(ready).error());
+  const bool told = ready->starts_with(kFailedPrefix);
+  return fail(Code::kUnavailable, "runner.supervisor.failed",
+              told ? ready->substr(kFailedPrefix.size()) : *ready);
+}
+
+}  // namespace
+
+Result<Spawned> launch_supervisor(const ProcessExecutorConfig& config, const MachineWalls& walls,
+                                  const LaunchSpec& spec) {
+  const AttemptDir dir = attempt_dir(config.root, spec.key);
+  const std::string job_dir = config.root + "/jobs/" + spec.key.job;
+  TG_TRY_VOID(make_directory(job_dir, 0711));
+  if (mkdir(dir.path.c_str(), 0711) != 0) return fail(system_error("cannot create " + dir.path, errno));
+  Result<Spawned> spawned = spawn_and_wait(config, walls, spec, dir);
+  if (spawned) return spawned;
+  std::error_code ignored;
+  std::filesystem::remove_all(dir.path, ignored);
+  rmdir(job_dir.c_str());
+  return spawned;
+}
+
+}  // namespace tangram::runner

@@ -1,0 +1,68 @@
+#include "runner/settle.h"
+
+#include <unistd.h>
+
+#include "base/log.h"
+#include "runner/files.h"
+
+namespace tangram::runner {
+namespace {
+
+bool exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
+AttemptExit lost_record(const AttemptDir& dir, const AttemptKey& key,
+                        const std::optional<SupervisorIdentity>& identity, const std::string& boot_id) {
+  AttemptExit record;
+  record.key = key;
+  // Without its directory only the identity tells that there was once a supervisor.
+  const bool may_have_started = exists(dir.path) ? exists(dir.started()) : identity.has_value();
+  if (identity && identity->boot_id != boot_id) {
+    record.message = "the machine was restarted: what became of it is unknown";
+  } else if (may_have_started) {
+    record.message =
+        "its supervisor was killed: what became of it is unknown, and all its processes were ended";
+  } else {
+    record.outcome = Outcome::kNotStarted;
+    record.message = "its supervisor went away before it let the job start";
+    record.released = false;
+  }
+  return record;
+}
+
+// Init's lock tells of processes that no control group holds.
+bool ended_everything(const AttemptDir& dir, const Cgroup& cgroup) {
+  const Result<std::optional<UniqueFd>> init_lock = try_lock(dir.init_lock());
+  if (init_lock && init_lock->has_value() && cgroup.empty()) return true;
+  cgroup.kill_all();
+  return false;
+}
+
+}  // namespace
+
+std::optional<AttemptExit> settle_attempt(const AttemptDir& dir, const AttemptKey& key,
+                                          const std::optional<SupervisorIdentity>& identity,
+                                          const std::string& boot_id) {
+  if (!exists(dir.path)) return lost_record(dir, key, identity, boot_id);
+  Result<std::vector<CgroupDir>> groups = read_cgroup_list(dir, key);
+  const Cgroup cgroup(groups ? std::move(*groups) : std::vector<CgroupDir>());
+  const Result<std::optional<AttemptExit>> found = read_exit_record(dir, key);
+  if (found && found->has_value()) {
+    cgroup.remove();
+    AttemptExit record = **found;
+    if (record.outcome == Outcome::kNotStarted) record.released = exists(dir.started());
+    return record;
+  }
+  if (!found) log::warn(found.error().to_string());
+  if (!ended_everything(dir, cgroup)) return std::nullopt;
+  const AttemptExit record = lost_record(dir, key, identity, boot_id);
+  if (const Result<void> written = write_exit_record(dir, record); !written) {
+    log::warn(written.error().to_string());
+    return std::nullopt;
+  }
+  cgroup.remove();
+  return record;
+}
+
+}  // namespace tangram::runner
