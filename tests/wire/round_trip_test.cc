@@ -22,19 +22,23 @@ RC_GTEST_PROP(RoundTrip, JobSubmission, ()) {
   check_round_trip(test::submission(), read_job_submission);
 }
 
-// Without these the command line would show something else than what the service said.
+// Without it `tangram describe` would show something else than what the service said.
 RC_GTEST_PROP(RoundTrip, JobView, ()) {
   check_round_trip(test::job_view(), read_job_view);
 }
+// Without it `tangram status` would show another machine than the one at hand.
 RC_GTEST_PROP(RoundTrip, StatusView, ()) {
   check_round_trip(test::status_view(), read_status_view);
 }
+// Without it `tangram quota` would show other limits than those that bind.
 RC_GTEST_PROP(RoundTrip, QuotaView, ()) {
   check_round_trip(test::quota_view(), read_quota_view);
 }
+// Without it `tangram why` would lose blockers, remedies or the estimate.
 RC_GTEST_PROP(RoundTrip, WhyView, ()) {
   check_round_trip(test::why_view(), read_why_view);
 }
+// Without it a page of a list could lose entries or its cursor.
 RC_GTEST_PROP(RoundTrip, Lists, ()) {
   check_round_trip(JobList{{test::job_view(), test::job_view()}, "j-9"}, read_job_list);
   check_round_trip(QuotaList{{test::quota_view()}}, read_quota_list);
