@@ -156,7 +156,8 @@ class WaitQueue {
   std::size_t queued_count() const { return queued_count_; }
 
   const std::vector<DemandClass>& demand_classes() const { return demand_classes_; }
-  // Bit per Slot: which of the tenant's buckets hold something.
+  // By tenant, as far as one was ever parked; a bit per Slot: which of its buckets hold something.
+  const std::vector<std::uint8_t>& parked_slots() const { return parked_slots_; }
   std::uint8_t parked_slots(TenantId tenant) const {
     return tenant.value < parked_slots_.size() ? parked_slots_[tenant.value] : std::uint8_t{0};
   }
@@ -171,8 +172,11 @@ class WaitQueue {
   Bucket& bucket_of(const Group& group);
   void attach(Handle group);
   void detach(Handle group);
+  Entry entry_of(Handle group, Handle job) const;
   void insert_entry(Handle group, Handle job);
   void erase_entry(Handle group, Handle job);
+  // The same as erasing one and inserting the other, but moves only the entries between them.
+  void replace_entry(Handle group, Handle job, Handle by);
   void link_last(Group& group, Handle job);
   void count(Group& group, Handle job, std::int64_t sign);
   std::uint32_t class_for(std::int32_t npus, std::uint32_t first_kind);

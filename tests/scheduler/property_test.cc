@@ -13,7 +13,7 @@ struct Arbitrary<tangram::testing::Step> {
   static Gen<tangram::testing::Step> arbitrary() {
     using tangram::testing::Step;
     const auto number = gen::inRange<std::uint32_t>(0, 4096);
-    return gen::build<Step>(gen::set(&Step::kind, gen::inRange<std::uint32_t>(0, 16)),
+    return gen::build<Step>(gen::set(&Step::kind, gen::inRange<std::uint32_t>(0, 20)),
                             gen::set(&Step::a, number), gen::set(&Step::b, number),
                             gen::set(&Step::c, number));
   }
@@ -35,7 +35,8 @@ std::vector<Step> steps(std::size_t count) {
 
 void run(bool one_kind) {
   Lockstep lockstep(one_kind);
-  const std::vector<Step> story = steps(*rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::size_t>(0, 150)));
+  const std::vector<Step> story =
+      steps(*rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::size_t>(0, 150)));
   std::uint32_t count = 0;
   for (const Step& step : story) {
     lockstep.take(step);
