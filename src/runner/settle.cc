@@ -48,15 +48,15 @@ std::optional<AttemptExit> settle_attempt(const AttemptDir& dir, const AttemptKe
   Result<std::vector<CgroupDir>> groups = read_cgroup_list(dir, key);
   const Cgroup cgroup(groups ? std::move(*groups) : std::vector<CgroupDir>());
   const Result<std::optional<AttemptExit>> found = read_exit_record(dir, key);
-  if (found && found->has_value()) {
+  std::optional<AttemptExit> known = found ? *found : std::nullopt;
+  if (known) {
     cgroup.remove();
-    AttemptExit record = **found;
-    if (record.outcome == Outcome::kNotStarted) record.released = exists(dir.started());
-    return record;
+    if (known->outcome == Outcome::kNotStarted) known->released = exists(dir.started());
+    return known;
   }
   if (!found) log::warn(found.error().to_string());
   if (!ended_everything(dir, cgroup)) return std::nullopt;
-  const AttemptExit record = lost_record(dir, key, identity, boot_id);
+  AttemptExit record = lost_record(dir, key, identity, boot_id);
   if (const Result<void> written = write_exit_record(dir, record); !written) {
     log::warn(written.error().to_string());
     return std::nullopt;

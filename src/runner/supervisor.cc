@@ -282,7 +282,7 @@ void Supervisor::finish_if_empty() {
 void Supervisor::finish() {
   phase_ = Phase::kOver;
   if (log_pipe_.valid()) drain_log(1 << 20);
-  log_->finish();
+  if (log_) log_->finish();
   observed_.out_of_memory_kills = cgroup_.out_of_memory_kills();
   const AttemptExit record = verdict(spec_.launch, observed_);
   TG_CRASH_POINT("supervise.before_exit_record");
@@ -307,7 +307,7 @@ void Supervisor::drain_log(int rounds) {
       log_pipe_.reset();
       return;
     }
-    log_->append({buffer, static_cast<std::size_t>(got)});
+    if (log_) log_->append({buffer, static_cast<std::size_t>(got)});
   }
 }
 
