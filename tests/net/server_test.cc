@@ -579,7 +579,7 @@ TEST_F(ListenTest, ReplacesASocketThatNobodyAnswersOn) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, socket_path().data(), socket_path().size());
-  ASSERT_EQ(bind(fd, static_cast<const sockaddr*>(static_cast<const void*>(&address)), sizeof address), 0);
+  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   close(fd);
   ASSERT_TRUE(std::filesystem::exists(socket_path()));
   const Running serving = serve(echo);
