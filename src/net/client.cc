@@ -14,6 +14,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -28,8 +29,8 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kReadBytes = 16 * 1024;
-constexpr std::size_t kHeaderBytesMax = 64 * 1024;
+constexpr std::size_t kReadBytes = std::size_t{16} * 1024;
+constexpr std::size_t kHeaderBytesMax = std::size_t{64} * 1024;
 constexpr milliseconds kConnectRetry{5};
 
 // The latest moment at which an operation may end. An empty one never ends.
@@ -182,7 +183,7 @@ class AnswerReader {
   using Parser = http::response_parser<http::buffer_body>;
 
   void restart() {
-    parser_.emplace();
+    parser_ = std::make_unique<Parser>();
     parser_->header_limit(kHeaderBytesMax);
     parser_->body_limit(boost::none);  // counted by whoever collects it
     parser_->skip(head_only_);
@@ -216,7 +217,7 @@ class AnswerReader {
 
   Wire& wire_;
   const bool head_only_;
-  std::optional<Parser> parser_;
+  std::unique_ptr<Parser> parser_;
   std::array<char, kReadBytes> piece_{};
 };
 
@@ -306,8 +307,7 @@ struct HttpClient::Impl {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return fail(system_error("cannot make a socket", errno));
     auto wire = std::make_unique<Wire>(fd);
-    while (connect(fd, static_cast<const sockaddr*>(static_cast<const void*>(&address)), sizeof address) !=
-           0) {
+    while (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
       // EAGAIN: the server's backlog is full. Poll does not wait for that on a Unix socket.
       if (errno != EAGAIN && errno != EINTR) return unreachable(errno);
       if (deadline && Clock::now() >= *deadline) return timed_out();

@@ -19,7 +19,8 @@ struct ClientOptions {
   std::string socket_path;
   // Goes into Error::hint when nobody answers: how to start the daemon.
   std::string unreachable_hint;
-  std::size_t body_bytes_max = 64 * 1024 * 1024;  // of an answer (request) or of one that refuses a stream
+  std::size_t body_bytes_max =
+      std::size_t{64} * 1024 * 1024;  // of an answer (request) or of one that refuses a stream
   std::size_t idle_connections_max = 8;
 };
 

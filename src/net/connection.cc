@@ -32,8 +32,8 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-constexpr std::size_t kChunkBytesMax = 64 * 1024;
-constexpr std::size_t kLingerBytesMax = 64 * 1024 * 1024;
+constexpr std::size_t kChunkBytesMax = std::size_t{64} * 1024;
+constexpr std::size_t kLingerBytesMax = std::size_t{64} * 1024 * 1024;
 
 std::optional<Method> to_method(http::verb verb) {
   // Not a switch: the library knows some thirty verbs, and -Wswitch-enum wants each of them named.

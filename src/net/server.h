@@ -43,9 +43,9 @@ struct ServerLimits {
   std::size_t connections_per_peer_max = 128;
   // Kept free for root and the server's own uid when others fill the rest; others are answered 503.
   std::size_t connections_reserved = 16;
-  std::size_t header_bytes_max = 32 * 1024;          // more: 431
-  std::size_t body_bytes_max = 4 * 1024 * 1024;      // more: 413
-  std::size_t stream_buffer_bytes_max = 256 * 1024;  // per stream, beyond what the kernel holds
+  std::size_t header_bytes_max = std::size_t{32} * 1024;          // more: 431
+  std::size_t body_bytes_max = std::size_t{4} * 1024 * 1024;      // more: 413
+  std::size_t stream_buffer_bytes_max = std::size_t{256} * 1024;  // per stream, beyond what the kernel holds
   std::chrono::milliseconds header_time{
       10'000};  // from the first byte (or the connect) to the end of the header
   std::chrono::milliseconds body_time{30'000};   // from the end of the header to the end of the body

@@ -68,10 +68,9 @@ class JournalCrashTest : public JournalFixture {
     }
     const auto snapshot = journal->latest_snapshot();
     EXPECT_TRUE(snapshot);
-    if (snapshot && *snapshot) {
-      EXPECT_EQ((*snapshot)->body, "snapshot " + std::to_string((*snapshot)->sequence));
-      EXPECT_LE((*snapshot)->sequence, all.size());
-    }
+    const Snapshot latest = snapshot ? snapshot->value_or(Snapshot{0, "snapshot 0"}) : Snapshot{};
+    EXPECT_EQ(latest.body, "snapshot " + std::to_string(latest.sequence));
+    EXPECT_LE(latest.sequence, all.size());
     return all.size();
   }
 };
@@ -124,7 +123,7 @@ TEST_F(JournalCrashTest, KilledWhileCompactingLeavesNoHole) {
   journal.reset();
   wait_for_death(start_writer("compact", "journal.compacting:3"));
   journal = open();
-  const std::uint64_t dropped = 2 * 4096;
+  const std::uint64_t dropped = std::uint64_t{2} * 4096;
   EXPECT_EQ(read_all(*journal, dropped).size(), 20'000 - dropped);
   EXPECT_TRUE(journal->compact(TimeMs(1'000'000)));
   EXPECT_EQ(*journal->append(records(1)), 20'001U);

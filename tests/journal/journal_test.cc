@@ -175,9 +175,9 @@ TEST_F(JournalTest, GivesTheNewestSnapshotAndKeepsTwo) {
   }
   journal = open();
   const auto latest = journal->latest_snapshot();
-  ASSERT_TRUE(latest && *latest);
-  EXPECT_EQ((*latest)->sequence, 30U);
-  EXPECT_EQ((*latest)->body, "state 30 again");
+  ASSERT_TRUE(latest);
+  EXPECT_EQ(latest->value_or(Snapshot{}).sequence, 30U);
+  EXPECT_EQ(latest->value_or(Snapshot{}).body, "state 30 again");
 }
 
 // Without this, the journal would grow for ever, or lose what no snapshot holds, or give a number twice.

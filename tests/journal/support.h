@@ -44,6 +44,7 @@ inline NewRecord record(std::int64_t at, std::string body) {
 
 inline std::vector<NewRecord> records(int count, std::size_t body_bytes = 20) {
   std::vector<NewRecord> all;
+  all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i)
     all.push_back(record(i, std::string(body_bytes, static_cast<char>('a' + i % 26))));
   return all;

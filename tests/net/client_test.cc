@@ -174,7 +174,7 @@ TEST_F(ClientTest, TellsABrokenAnswerFromAWholeOne) {
         Case{"hello\r\n\r\n", "client.answer.invalid"},
         Case{"HTTP/1.1 200 OK\r\nX: " + std::string(200'000, 'x'), "client.answer.invalid"},
         Case{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "client.answer.invalid"}}) {
-    ScriptedServer server(socket_path(), {test.answer}, true);
+    const ScriptedServer server(socket_path(), {test.answer}, true);
     const auto answer = client().request({Method::kPost, "/", {}, {}, ""}, milliseconds(5000));
     ASSERT_FALSE(answer) << test.answer;
     EXPECT_EQ(answer.error().reason, test.reason) << test.answer.substr(0, 80);
@@ -183,8 +183,8 @@ TEST_F(ClientTest, TellsABrokenAnswerFromAWholeOne) {
 
 // Without this, the end of an old-style answer without a length would look like an error.
 TEST_F(ClientTest, ReadsToTheEndOfTheConnectionAndSkipsInterimAnswers) {
-  ScriptedServer server(socket_path(), {"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\n\r\nall of it"},
-                        true);
+  const ScriptedServer server(socket_path(),
+                              {"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\n\r\nall of it"}, true);
   const auto answer = client().request({}, milliseconds(5000));
   ASSERT_TRUE(answer) << answer.error().to_string();
   EXPECT_EQ(answer->body, "all of it");
@@ -221,6 +221,7 @@ TEST_F(ClientTest, RepeatsOnAClosedConnectionOnlyWhatIsSafe) {
         pollfd waiting{listener.fd(), POLLIN, 0};
         poll(&waiting, 1, 10'000);
         const int fd = accept(listener.fd(), nullptr, nullptr);
+        ASSERT_GE(fd, 0);
         ++connections;
         char piece[4096];
         EXPECT_GT(recv(fd, piece, sizeof piece, 0), 0);

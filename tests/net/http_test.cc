@@ -18,7 +18,7 @@ TEST(Headers, NamesIgnoreCaseAndSetReplaces) {
 
 // Without this, a label filter with a special character would select other jobs than asked for.
 TEST(Query, RoundTrip) {
-  Query query{{"label", "a=b&c"}, {"label", "100% +1"}, {"", "x"}, {"all", ""}};
+  const Query query{{"label", "a=b&c"}, {"label", "100% +1"}, {"", "x"}, {"all", ""}};
   const auto parsed = Query::parse(query.encode());
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->all("label"), (std::vector<std::string_view>{"a=b&c", "100% +1"}));

@@ -370,7 +370,7 @@ TEST_F(ServerTest, AStreamArrivesPieceByPiece) {
 // Without this, a reader that does not read would fill the memory with what it does not take.
 TEST_F(ServerTest, ASlowReaderIsPushedBackAndThenCut) {
   ServerLimits limits;
-  limits.stream_buffer_bytes_max = 64 * 1024;
+  limits.stream_buffer_bytes_max = std::size_t{64} * 1024;
   limits.stall_time = milliseconds(500);
   Mailbox<StreamWriter> writers;
   Mailbox<int> writable;
@@ -380,7 +380,7 @@ TEST_F(ServerTest, ASlowReaderIsPushedBackAndThenCut) {
   raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   StreamWriter writer = writers.take();
 
-  const std::string chunk(16 * 1024, 'z');
+  const std::string chunk(std::size_t{16} * 1024, 'z');
   std::size_t taken = 0;
   Status status = Status::kTaken;
   for (int full = 0; full < 1000 && status != Status::kClosed;) {
@@ -399,7 +399,7 @@ TEST_F(ServerTest, ASlowReaderIsPushedBackAndThenCut) {
 // Without this, back-pressure could lose or repeat a piece.
 TEST_F(ServerTest, BackPressureKeepsEveryByte) {
   ServerLimits limits;
-  limits.stream_buffer_bytes_max = 8 * 1024;
+  limits.stream_buffer_bytes_max = std::size_t{8} * 1024;
   std::function<void(StreamWriter, int)> pump = [&pump](StreamWriter writer, int next) {
     while (next < 20'000) {
       const Status status = writer.write(std::to_string(next) + "\n");
@@ -466,6 +466,7 @@ TEST_F(ServerTest, OnePeerHasItsShareOfConnections) {
   limits.connections_per_peer_max = 5;
   const Running serving = serve(echo, limits);
   std::vector<std::unique_ptr<RawClient>> held;
+  held.reserve(5);
   for (int i = 0; i < 5; ++i) held.push_back(std::make_unique<RawClient>(socket_path()));
   ASSERT_TRUE(eventually([&] { return server_->connections() == 5; }));
   const auto refused = client().request({}, milliseconds(5000));
@@ -486,6 +487,7 @@ TEST_F(ServerTest, ManyConnectionsAreBoundedAndGoAway) {
   limits.connections_per_peer_max = 1000;
   const Running serving = serve(echo, limits);
   std::vector<std::unique_ptr<RawClient>> held;
+  held.reserve(300);
   for (int i = 0; i < 300; ++i) held.push_back(std::make_unique<RawClient>(socket_path()));
   ASSERT_TRUE(eventually([&] { return server_->connections() == 50; }));
   const auto answer = client().request({}, milliseconds(5000));
@@ -579,7 +581,7 @@ TEST_F(ListenTest, ReplacesASocketThatNobodyAnswersOn) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, socket_path().data(), socket_path().size());
-  ASSERT_EQ(bind(fd, static_cast<const sockaddr*>(static_cast<const void*>(&address)), sizeof address), 0);
+  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   close(fd);
   ASSERT_TRUE(std::filesystem::exists(socket_path()));
   const Running serving = serve(echo);

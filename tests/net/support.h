@@ -63,8 +63,7 @@ class RawClient {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
-    connected_ =
-        connect(fd_, static_cast<const sockaddr*>(static_cast<const void*>(&address)), sizeof address) == 0;
+    connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
   ~RawClient() { hang_up(); }
   RawClient(const RawClient&) = delete;
