@@ -38,7 +38,7 @@ std::optional<Cut> find_cut(int fd, std::int64_t head_bytes) {
   char buffer[kMarkBytesMax];
   const ssize_t got = pread(fd, buffer, sizeof buffer, head_bytes);
   if (got <= 0) return std::nullopt;
-  std::string_view text(buffer, static_cast<std::size_t>(got));
+  const std::string_view text(buffer, static_cast<std::size_t>(got));
   if (!text.starts_with(kMarkStart)) return std::nullopt;
   const std::size_t end = text.find(kMarkEnd);
   if (end == std::string_view::npos) return std::nullopt;

@@ -18,34 +18,30 @@ constexpr std::chrono::milliseconds kPollPause{100};
 // Each step runs on whatever thread woke it, and arranges for at most one next step.
 class LogStream : public std::enable_shared_from_this<LogStream> {
  public:
-  LogStream(service::Service& service, service::AttemptLog log, const LogQuery& query)
-      : service_(service), log_(std::move(log)), offset_(query.offset), follow_(query.follow) {}
+  LogStream(service::Service& service, service::AttemptLog log, const LogQuery& query,
+            net::StreamWriter writer)
+      : service_(service),
+        log_(std::move(log)),
+        offset_(query.offset),
+        follow_(query.follow),
+        writer_(std::move(writer)) {}
 
-  void start(net::Responder& responder) {
-    net::Response head;
-    head.headers.set("Content-Type", "text/plain; charset=utf-8");
-    head.headers.set("Tangram-Log-Offset", std::to_string(offset_));
-    writer_.emplace(responder.stream(std::move(head)));
-    step();
-  }
-
- private:
   void step() {
-    while (!writer_->closed()) {
+    while (!writer_.closed()) {
       if (chunk_.empty() && !read_chunk()) {
         if (!follow_ || log_.ended) {
-          writer_->finish();
+          writer_.finish();
         } else {
           service_.call_after(kPollPause, [self = shared_from_this()] { self->step(); });
         }
         return;
       }
-      switch (writer_->write(chunk_)) {
+      switch (writer_.write(chunk_)) {
         case net::StreamWriter::Status::kTaken:
           chunk_.clear();
           break;
         case net::StreamWriter::Status::kFull:
-          writer_->on_writable([self = shared_from_this()] { self->step(); });
+          writer_.on_writable([self = shared_from_this()] { self->step(); });
           return;
         case net::StreamWriter::Status::kClosed:
           return;
@@ -53,6 +49,7 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
     }
   }
 
+ private:
   // Asks first whether the attempt has ended and reads then: what it wrote last is not missed.
   bool read_chunk() {
     if (!log_.ended) log_ = service_.log_again(log_);
@@ -67,7 +64,7 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
   const bool follow_;
   std::optional<LogReader> reader_;
   std::string chunk_;
-  std::optional<net::StreamWriter> writer_;
+  net::StreamWriter writer_;
 };
 
 }  // namespace
@@ -85,7 +82,10 @@ Result<LogQuery> read_log_query(const net::Query& query) {
 
 void stream_log(service::Service& service, const service::AttemptLog& log, const LogQuery& query,
                 net::Responder responder) {
-  std::make_shared<LogStream>(service, log, query)->start(responder);
+  net::Response head;
+  head.headers.set("Content-Type", "text/plain; charset=utf-8");
+  head.headers.set("Tangram-Log-Offset", std::to_string(query.offset));
+  std::make_shared<LogStream>(service, log, query, responder.stream(std::move(head)))->step();
 }
 
 }  // namespace tangram::server

@@ -35,7 +35,8 @@ Result<Applied> apply_tenant(const State& state, const Options& options, const w
   if (known) {
     const auto before = state.core().tenant(*known);
     const wire::TenantExtras* extras = state.extras(*known);
-    const bool same = before->spec == record.input.spec && extras != nullptr && *extras == record.extras;
+    const bool same =
+        before && before->spec == record.input.spec && extras != nullptr && *extras == record.extras;
     applied.item.result = same ? "unchanged" : "changed";
     if (same) return applied;
   }
@@ -49,12 +50,13 @@ Result<Applied> apply_job(const State& state, const Options& options, const Call
   applied.item = {"Job", document.name, "created"};
   if (!document.name.empty()) {
     const auto tenant = state.core().find_tenant(document.tenant);
-    if (tenant && state.name_in_use(*tenant, document.name)) {
+    const auto namesake = tenant ? state.find_job(*tenant, document.name) : std::nullopt;
+    if (namesake && state.live(*namesake) != nullptr) {
       wire::JobSubmission unnamed = document;
       unnamed.name.clear();
       TG_TRY(auto wanted, resolve_submission(state, options, caller, unnamed));
       wanted.program.name = document.name;
-      if (is_same_job(state, *state.find_job(*tenant, document.name), wanted)) {
+      if (is_same_job(state, *namesake, wanted)) {
         applied.item.result = "unchanged";
         return applied;
       }
@@ -83,9 +85,10 @@ Result<wire::ApplyAnswer> apply_all(Transaction& transaction, const Options& opt
       return fail(std::move(error));
     }
     answer.items.push_back(std::move(applied->item));
-    if (!applied->record) continue;
-    fork.apply(*applied->record, transaction.now());
-    records.push_back(std::move(*applied->record));
+    std::optional<wire::JournalRecord> record = std::move(applied->record);
+    if (!record) continue;
+    fork.apply(*record, transaction.now());
+    records.push_back(std::move(*record));
   }
   for (wire::JournalRecord& record : records) transaction.record(std::move(record));
   return answer;

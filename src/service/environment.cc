@@ -20,6 +20,7 @@ std::string join(const std::vector<std::uint32_t>& numbers) {
 
 std::vector<std::uint32_t> count_from_zero(std::size_t count) {
   std::vector<std::uint32_t> numbers;
+  numbers.reserve(count);
   for (std::size_t i = 0; i < count; ++i) numbers.push_back(static_cast<std::uint32_t>(i));
   return numbers;
 }

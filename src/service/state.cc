@@ -207,10 +207,6 @@ std::optional<JobId> State::find_job(TenantId tenant, std::string_view name) con
   return std::nullopt;
 }
 
-bool State::name_in_use(TenantId tenant, std::string_view name) const {
-  return live_names_.contains({tenant, std::string(name)});
-}
-
 const wire::TenantExtras* State::extras(TenantId tenant) const {
   const auto found = extras_.find(tenant);
   return found == extras_.end() ? nullptr : &found->second;

@@ -60,7 +60,6 @@ class State {
 
   // The unfinished job of that name, else the one that ended last.
   std::optional<JobId> find_job(TenantId tenant, std::string_view name) const;
-  bool name_in_use(TenantId tenant, std::string_view name) const;
 
   const wire::TenantExtras* extras(TenantId tenant) const;
   std::optional<TenantId> tenant_of_uid(std::uint32_t uid) const;  // as uid, allocated uid or member

@@ -55,8 +55,8 @@ Result<void> check_job_name(const State& state, TenantId tenant, const std::stri
     return fail(Code::kInvalidArgument, "input.reserved", "name: " + name + " reads like the id of a job",
                 "choose a name that is not j-<number>");
   }
-  if (state.name_in_use(tenant, name)) {
-    const auto holder = state.find_job(tenant, name);
+  const auto holder = state.find_job(tenant, name);
+  if (holder && state.live(*holder) != nullptr) {
     return fail(Code::kAlreadyExists, "job.name_in_use",
                 "the unfinished job " + wire::format_job_id(*holder) + " has the name " + name + " already",
                 "choose another name, or `tangram cancel " + name + "` first",

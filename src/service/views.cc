@@ -194,17 +194,20 @@ wire::JobView ended_view(const EndedJob& ended) {
   return view;
 }
 
-bool matches(const State& state, const Caller& caller, const JobFilter& filter, const JobSpec& spec,
-             const wire::JobProgram& program, JobState job_state) {
-  if (!may_see(state, caller, spec.tenant)) return false;
-  if (filter.tenant && !state.is_within(spec.tenant, *filter.tenant)) return false;
-  if (!filter.states.empty() &&
-      std::find(filter.states.begin(), filter.states.end(), job_state) == filter.states.end()) {
-    return false;
-  }
+bool matches(const State& state, const Caller& caller, const JobFilter& filter, JobId job) {
+  const auto ended = state.ended(job);
+  const auto status = ended ? std::optional(ended->status) : state.core().job(job);
+  const LiveJob* live = state.live(job);
+  const auto program = ended ? ended->program : live != nullptr ? live->program : nullptr;
+  if (!status || !program) return false;
+  const TenantId tenant = status->spec.tenant;
+  if (!may_see(state, caller, tenant)) return false;
+  if (filter.tenant && !state.is_within(tenant, *filter.tenant)) return false;
+  const auto& states = filter.states;
+  if (!states.empty() && std::find(states.begin(), states.end(), status->state) == states.end()) return false;
   return std::all_of(filter.labels.begin(), filter.labels.end(), [&](const auto& label) {
-    const auto found = program.labels.find(label.first);
-    return found != program.labels.end() && found->second == label.second;
+    const auto found = program->labels.find(label.first);
+    return found != program->labels.end() && found->second == label.second;
   });
 }
 
@@ -265,12 +268,7 @@ wire::JobList make_job_list(const State& state, const Caller& caller, const JobF
   wire::JobList list;
   for (; at != order.end(); ++at) {
     const auto& [job, position] = *at;
-    const auto ended = state.ended(job);
-    const auto live_status = ended ? std::nullopt : state.core().job(job);
-    const JobSpec& spec = ended ? ended->status.spec : live_status->spec;
-    const wire::JobProgram& program = ended ? *ended->program : *state.live(job)->program;
-    if (!matches(state, caller, filter, spec, program, ended ? JobState::kEnded : live_status->state))
-      continue;
+    if (!matches(state, caller, filter, job)) continue;
     if (list.items.size() == filter.limit) {
       list.next = list.items.back().id;
       break;
@@ -368,7 +366,7 @@ Result<wire::WhyView> make_why_view(const State& state, JobId job, TimeMs now) {
   if (status) {
     why.verdict = who + (status->state == JobState::kRunning ? " runs" : " is starting");
   } else {
-    why.verdict = who + " has ended: " + std::string(to_string(*view.outcome));
+    why.verdict = who + " has ended: " + std::string(to_string(view.outcome.value_or(Outcome::kLost)));
     if (!view.message.empty()) why.verdict += ", " + view.message;
   }
   why.job = std::move(view);

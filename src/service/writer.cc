@@ -179,7 +179,7 @@ void Writer::process(std::vector<Item> items) {
     TG_CRASH_POINT("service.after_append");
     effects_(transaction.records());
   }
-  for (Item& item : items) {
+  for (const Item& item : items) {
     if (item.command.done) item.command.done(durable);
   }
   if (sequence_ - snapshot_sequence_ >= options_.snapshot_every) save_snapshot();
@@ -232,7 +232,7 @@ void Writer::roll_back(const Error& error, std::vector<Item> items) {
     if (stopping_) reports_.clear();
   }
   const Result<void> failed = fail(std::move(told));
-  for (Item& item : items) {
+  for (const Item& item : items) {
     if (!item.is_report && item.command.done) item.command.done(failed);
   }
 }
