@@ -119,13 +119,16 @@ void WaitQueue::dequeue(Handle job) {
   const Handle handle = record.group;
   Group& group = groups_[handle];
   const bool is_head = record.is_requeued() || group.fresh_first == job;
-  if (is_head) erase_entry(handle, job);
+  const bool has_heir = is_head && !record.is_requeued() && record.next != kNoHandle;
+  if (has_heir) {
+    replace_entry(handle, job, record.next);
+  } else if (is_head) {
+    erase_entry(handle, job);
+  }
   Handle& first = record.is_requeued() ? group.requeued_first : group.fresh_first;
   Handle& last = record.is_requeued() ? group.requeued_last : group.fresh_last;
   (record.previous == kNoHandle ? first : jobs_[record.previous].next) = record.next;
   (record.next == kNoHandle ? last : jobs_[record.next].previous) = record.previous;
-  if (is_head && !record.is_requeued() && group.fresh_first != kNoHandle)
-    insert_entry(handle, group.fresh_first);
   count(group, job, -1);
   record.group = kNoHandle;
 }
@@ -137,13 +140,16 @@ void WaitQueue::undo_dequeue(Handle job, Handle handle) {
   Handle& first = record.is_requeued() ? group.requeued_first : group.fresh_first;
   Handle& last = record.is_requeued() ? group.requeued_last : group.fresh_last;
   const bool is_head = record.is_requeued() || record.previous == kNoHandle;
-  if (is_head && !record.is_requeued() && group.fresh_first != kNoHandle)
-    erase_entry(handle, group.fresh_first);
+  const bool has_heir = is_head && !record.is_requeued() && record.next != kNoHandle;
   (record.previous == kNoHandle ? first : jobs_[record.previous].next) = job;
   (record.next == kNoHandle ? last : jobs_[record.next].previous) = job;
   record.group = handle;
   count(group, job, +1);
-  if (is_head) insert_entry(handle, job);
+  if (has_heir) {
+    replace_entry(handle, record.next, job);
+  } else if (is_head) {
+    insert_entry(handle, job);
+  }
 }
 
 void WaitQueue::drop_if_empty(Handle handle) {
@@ -231,28 +237,51 @@ void WaitQueue::detach(Handle handle) {
   for (Handle job = group.requeued_first; job != kNoHandle; job = jobs_[job].next) erase_entry(handle, job);
 }
 
-void WaitQueue::insert_entry(Handle handle, Handle job) {
+Entry WaitQueue::entry_of(Handle handle, Handle job) const {
   const Group& group = groups_[handle];
   const JobRecord& record = jobs_[job];
-  Bucket& bucket = bucket_of(group);
   Entry entry;
   entry.key = rank_key(record.spec.priority, record.spec.id);
   entry.queued_at = record.queued_at;
   entry.job = job;
   entry.group = handle;
   entry.requeued = record.is_requeued();
+  const auto slot = static_cast<std::size_t>(group.parking.slot);
+  if (slot < kCountableCount) entry.demand = group.demand[slot];
+  return entry;
+}
+
+void WaitQueue::insert_entry(Handle handle, Handle job) {
+  const Group& group = groups_[handle];
+  Bucket& bucket = bucket_of(group);
+  const Entry entry = entry_of(handle, job);
   if (group.parking.slot == Slot::kCapacity) {
     ++demand_classes_[group.demand_class].reasons[static_cast<std::size_t>(group.reason)];
   } else {
-    const auto slot = static_cast<std::size_t>(group.parking.slot);
-    parked_slots_[group.parking.tenant.value] =
-        static_cast<std::uint8_t>(parked_slots_[group.parking.tenant.value] | (1U << slot));
-    if (slot < kCountableCount) entry.demand = group.demand[slot];
+    std::uint8_t& slots = parked_slots_[group.parking.tenant.value];
+    slots = static_cast<std::uint8_t>(slots | (1U << static_cast<std::size_t>(group.parking.slot)));
   }
   bucket.demand_min = std::min(bucket.demand_min, entry.demand);
   const auto place = std::lower_bound(bucket.entries.begin(), bucket.entries.end(), entry.key, entry_before);
   TG_ASSERT(place == bucket.entries.end() || place->key != entry.key, "a job has one entry");
   bucket.entries.insert(place, entry);
+}
+
+void WaitQueue::replace_entry(Handle handle, Handle job, Handle by) {
+  std::vector<Entry>& entries = bucket_of(groups_[handle]).entries;
+  const std::uint64_t key = rank_key(jobs_[job].spec.priority, jobs_[job].spec.id);
+  const Entry entry = entry_of(handle, by);
+  auto from = std::lower_bound(entries.begin(), entries.end(), key, entry_before);
+  TG_ASSERT(from != entries.end() && from->key == key, "a head of a group has an entry");
+  auto to = std::lower_bound(entries.begin(), entries.end(), entry.key, entry_before);
+  TG_ASSERT(to == entries.end() || to->key != entry.key, "a job has one entry");
+  if (from < to) {
+    std::move(from + 1, to, from);
+    --to;
+  } else {
+    std::move_backward(to, from, from + 1);
+  }
+  *to = entry;
 }
 
 void WaitQueue::erase_entry(Handle handle, Handle job) {

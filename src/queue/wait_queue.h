@@ -171,8 +171,11 @@ class WaitQueue {
   Bucket& bucket_of(const Group& group);
   void attach(Handle group);
   void detach(Handle group);
+  Entry entry_of(Handle group, Handle job) const;
   void insert_entry(Handle group, Handle job);
   void erase_entry(Handle group, Handle job);
+  // The same as erasing one and inserting the other, but moves only the entries between them.
+  void replace_entry(Handle group, Handle job, Handle by);
   void link_last(Group& group, Handle job);
   void count(Group& group, Handle job, std::int64_t sign);
   std::uint32_t class_for(std::int32_t npus, std::uint32_t first_kind);
