@@ -1,4 +1,5 @@
-// Time of one decision in the steady state: an end, the decisions that follow from it applied, and new submissions.
+// Time of one decision in the steady state: an end, the decisions that follow from it applied, and new
+// submissions.
 #include <benchmark/benchmark.h>
 
 #include "scheduler_load.h"
@@ -27,7 +28,9 @@ LoadShape shape_of(const benchmark::State& state) {
   return shape;
 }
 
-void steady(benchmark::State& state) { run(state, shape_of(state)); }
+void steady(benchmark::State& state) {
+  run(state, shape_of(state));
+}
 
 void steady_past_the_bound(benchmark::State& state) {
   LoadShape shape = shape_of(state);

@@ -13,7 +13,8 @@ Load::Load(const LoadShape& shape) : shape_(shape) {
   for (int node = 0; node < shape.nodes; ++node) {
     NodeReported reported;
     reported.node = "node-" + std::to_string(node);
-    for (std::uint32_t i = 0; i < 8; ++i) reported.npus.push_back({i, "910B4", Bytes::gib(32), 20, Health::kOk});
+    for (std::uint32_t i = 0; i < 8; ++i)
+      reported.npus.push_back({i, "910B4", Bytes::gib(32), 20, Health::kOk});
     scheduler_.apply(Input(reported), now_);
   }
   add_tenants(shape);
@@ -72,7 +73,8 @@ JobSpec Load::random_job() {
 
 int Load::settle() {
   int count = 0;
-  for (std::vector<Decision> batch = scheduler_.decide(now_); !batch.empty(); batch = scheduler_.decide(now_)) {
+  for (std::vector<Decision> batch = scheduler_.decide(now_); !batch.empty();
+       batch = scheduler_.decide(now_)) {
     for (const Decision& decision : batch) {
       if (const auto* started = std::get_if<JobStarted>(&decision)) {
         active_.emplace_back(started->job, started->attempt);

@@ -1,5 +1,5 @@
-// A cluster under load: nodes of eight NPUs, tenants in three levels, a long queue, and a steady state in which one
-// job ends and what then fits is decided. Deterministic: a fixed generator, no clock.
+// A cluster under load: nodes of eight NPUs, tenants in three levels, a long queue, and a steady state in
+// which one job ends and what then fits is decided. Deterministic: a fixed generator, no clock.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace tangram::bench {
 
 struct LoadShape {
-  int nodes = 125;             // of 8 NPUs
+  int nodes = 125;  // of 8 NPUs
   int pending = 10'000;
-  int organisations = 10;      // with a limit each; below each, `teams` tenants, below each of those, `projects`
+  int organisations = 10;  // with a limit each; below each, `teams` tenants, below each of those, `projects`
   int teams = 3;
-  int projects = 2;            // 10 + 30 + 60 = 100 tenants
+  int projects = 2;             // 10 + 30 + 60 = 100 tenants
   bool all_different = false;   // no two jobs are of one group: each asks for another bandwidth
   bool past_the_bound = false;  // all pending jobs have waited past the bound: NPUs are kept for the first
 };
@@ -23,7 +23,8 @@ class Load {
  public:
   explicit Load(const LoadShape& shape);
 
-  // One job ends, one is submitted, and all that follows is decided and applied. Returns the number of decisions.
+  // One job ends, one is submitted, and all that follows is decided and applied. Returns the number of
+  // decisions.
   int step();
   Scheduler& scheduler() { return scheduler_; }
   TimeMs now() const { return now_; }

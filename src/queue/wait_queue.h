@@ -156,7 +156,8 @@ class WaitQueue {
   std::size_t queued_count() const { return queued_count_; }
 
   const std::vector<DemandClass>& demand_classes() const { return demand_classes_; }
-  // Bit per Slot: which of the tenant's buckets hold something.
+  // By tenant, as far as one was ever parked; a bit per Slot: which of its buckets hold something.
+  const std::vector<std::uint8_t>& parked_slots() const { return parked_slots_; }
   std::uint8_t parked_slots(TenantId tenant) const {
     return tenant.value < parked_slots_.size() ? parked_slots_[tenant.value] : std::uint8_t{0};
   }

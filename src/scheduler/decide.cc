@@ -111,10 +111,12 @@ class DecidePass {
 
   template <class Visit>
   void each_open_bucket(const Visit& visit) const {
-    for (std::uint32_t i = 0; i < state_.tenants.size(); ++i) {
-      const TenantId tenant(i);
-      const std::uint8_t slots = state_.queue.parked_slots(tenant);
+    const std::vector<std::uint8_t>& parked = state_.queue.parked_slots();
+    const auto count = static_cast<std::uint32_t>(parked.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint8_t slots = parked[i];
       if (slots == 0) continue;
+      const TenantId tenant(i);
       for (const Countable countable : kCountables) {
         if ((slots >> index_of(countable) & 1) == 0) continue;
         const Bucket& bucket = state_.queue.bucket(tenant, static_cast<Slot>(countable));
