@@ -35,7 +35,8 @@ std::vector<Step> steps(std::size_t count) {
 
 void run(bool one_kind) {
   Lockstep lockstep(one_kind);
-  const std::vector<Step> story = steps(*rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::size_t>(0, 150)));
+  const std::vector<Step> story =
+      steps(*rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::size_t>(0, 150)));
   std::uint32_t count = 0;
   for (const Step& step : story) {
     lockstep.take(step);
