@@ -85,12 +85,18 @@ bool Replay::starts_with_limit(TenantId tenant, Dimension dimension, std::int64_
   TenantSpec raised = before;
   raised.quota = with_limit(before.quota, dimension, limit);
   state_.tenants.put(tenant, raised);
-  const Handle group = state_.queue.job(job_).group;
-  const Parking parking = state_.queue.group(group).parking;
-  const ReasonCode reason = state_.queue.group(group).reason;
-  if (parking.slot != Slot::kCapacity) state_.queue.park(group, reason, Parking{});
+  // As when the limit is really changed: all who wait below that tenant are judged anew.
+  std::vector<std::pair<Handle, Parking>> reviewed;
+  for (const Handle group : state_.queue.groups()) {
+    const Group& waiting = state_.queue.group(group);
+    if (waiting.parking.slot == Slot::kCapacity || !state_.tenants.is_below(waiting.key.tenant, tenant)) continue;
+    reviewed.emplace_back(group, waiting.parking);
+    state_.queue.park(group, waiting.reason, Parking{});
+  }
   const bool starts = starts_now();
-  state_.queue.park(group, reason, parking);
+  for (const auto& [group, parking] : reviewed) {
+    state_.queue.park(group, state_.queue.group(group).reason, parking);
+  }
   state_.tenants.put(tenant, before);
   TG_ASSERT(state_.tenants.spec(tenant) == before, "the quota is as it was");
   return starts;

@@ -42,6 +42,8 @@ class Lockstep {
 
  private:
   void input(const Input& input);
+  void change_tree(const Step& step);
+  void observe(const Step& step);
   void settle();
   void check_reasons(const std::map<std::uint64_t, Oracle::Verdict>& verdicts) const;
   void check_remedy(JobId job, const Remedy& remedy) const;
@@ -58,6 +60,7 @@ class Lockstep {
   std::map<std::uint64_t, Health> health_;  // node * 100 + physical id, where it is not kOk
   std::map<std::uint32_t, bool> node_is_away_;
   std::vector<Applied> history_;
+  bool limits_may_break_ = false;
   std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t>
       excess_;  // tenant and dimension above its limit
 };

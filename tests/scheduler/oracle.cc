@@ -31,6 +31,7 @@ void Oracle::apply(const Input& input, std::int64_t now) {
   if (const auto* reported = std::get_if<NodeReported>(&input)) add_nodes(*reported);
   if (const auto* put = std::get_if<TenantPut>(&input)) tenants[put->id.value] = put->spec;
   if (const auto* deleted = std::get_if<TenantDeleted>(&input)) tenants.erase(deleted->id.value);
+  if (const auto* observed = std::get_if<AllocationObserved>(&input)) observe(*observed, now);
   if (const auto* submitted = std::get_if<JobSubmitted>(&input)) {
     Job job;
     job.spec = submitted->spec;
@@ -51,6 +52,22 @@ void Oracle::apply(const Input& input, std::int64_t now) {
     job.queued_at = now;
     if (!ended->requeue) jobs.erase(ended->job.value);
   }
+}
+
+void Oracle::observe(const AllocationObserved& observed, std::int64_t now) {
+  Job job;
+  job.spec = observed.spec;
+  job.queued = false;
+  job.attempt = observed.attempt;
+  job.queued_at = now;
+  job.npus = observed.npus;
+  job.charge = {static_cast<std::int64_t>(observed.npus.size()), 0, 0, 1, observed.spec.bandwidth_bps};
+  for (const NpuIndex npu : observed.npus) {
+    job.charge[1] += npus[npu.value].report.memory.count;
+    job.charge[2] += npus[npu.value].report.ai_cores;
+    npus[npu.value].job = observed.spec.id.value;
+  }
+  jobs[observed.spec.id.value] = job;
 }
 
 void Oracle::apply(const Decision& decision, std::int64_t /*now*/) {

@@ -71,6 +71,7 @@ class Oracle {
   Verdict judge(const Job& job, std::int64_t now, Keeping& keeping, bool& ambiguous) const;
   std::optional<std::vector<NpuIndex>> place(const Job& job, const std::vector<Kind>& kinds,
                                              const Keeping& keeping) const;
+  void observe(const AllocationObserved& observed, std::int64_t now);
   void add_nodes(const NodeReported& reported);
 };
 

@@ -13,7 +13,7 @@ struct Arbitrary<tangram::testing::Step> {
   static Gen<tangram::testing::Step> arbitrary() {
     using tangram::testing::Step;
     const auto number = gen::inRange<std::uint32_t>(0, 4096);
-    return gen::build<Step>(gen::set(&Step::kind, gen::inRange<std::uint32_t>(0, 16)),
+    return gen::build<Step>(gen::set(&Step::kind, gen::inRange<std::uint32_t>(0, 20)),
                             gen::set(&Step::a, number), gen::set(&Step::b, number),
                             gen::set(&Step::c, number));
   }
