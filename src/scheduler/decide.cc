@@ -33,13 +33,7 @@ class DecidePass {
   Verdict run_until(Handle job) {
     const JobRecord& record = state_.queue.job(job);
     const Rank rank = state_.rank(record, now_);
-    std::optional<Rank> last;
-    while (is_work_left()) {
-      const std::optional<Candidate> next = next_candidate(last);
-      if (!next || next->rank >= rank) break;
-      last = next->rank;
-      consider(*next);
-    }
+    start_in_rank_order(rank);
     const Verdict verdict = judge_.judge(record.group, rank);
     undo_all();
     return verdict;
@@ -62,14 +56,20 @@ class DecidePass {
 
   bool is_full() const { return decisions_.size() >= limit_; }
 
-  void start_in_rank_order() {
+  void start_in_rank_order(Rank before = std::numeric_limits<Rank>::max()) {
     std::optional<Rank> last;
     while (!is_full() && is_work_left()) {
       const std::optional<Candidate> next = next_candidate(last);
-      if (!next) break;
+      if (!next || next->rank >= before) break;
       TG_ASSERT(!last || next->rank > *last, "candidates come in rank order");
       last = next->rank;
-      consider(*next);
+      if (!consider(*next)) continue;
+      // The start may have taken quota from one for whom NPUs are kept, who then keeps quota instead: begin
+      // again, so that a batch means the same as its decisions one by one.
+      if (!judge_.keeps_npus()) continue;
+      judge_.forget_kept();
+      std::fill(blocked_.begin(), blocked_.end(), std::uint8_t{0});
+      last.reset();
     }
   }
 
@@ -176,13 +176,14 @@ class DecidePass {
     }
   }
 
-  void consider(const Candidate& candidate) {
-    if (blocked_[candidate.group] != 0) return;
+  // Whether it started.
+  bool consider(const Candidate& candidate) {
+    if (blocked_[candidate.group] != 0) return false;
     const Verdict verdict = judge_.judge(candidate.group, candidate.rank);
     switch (verdict.outcome) {
       case Verdict::Outcome::kStart:
         start(candidate, verdict.place);
-        return;
+        return true;
       case Verdict::Outcome::kNever:
       case Verdict::Outcome::kQuota:
       case Verdict::Outcome::kQuotaKept:
@@ -193,6 +194,7 @@ class DecidePass {
         break;
     }
     blocked_[candidate.group] = 1;
+    return false;
   }
 
   void keep_if_overdue(const Candidate& candidate, const Verdict& verdict) {

@@ -139,9 +139,16 @@ void Judge::keep_npus(Handle handle, JobId job) {
   for (std::uint32_t kind = group.first_kind; kind < kept_from_.size(); ++kind) {
     const std::int32_t npus = group.key.request.npus;
     if (allowed_[kind] == 0 || state_.fleet.kind(kind).healthy_on_node_max < npus) continue;
+    keeps_npus_ = true;
     kept_from_[kind] = std::min(kept_from_[kind], npus);
     if (!keepers_[kind].valid()) keepers_[kind] = job;
   }
+}
+
+void Judge::forget_kept() {
+  keeps_npus_ = false;
+  std::fill(kept_from_.begin(), kept_from_.end(), kNotKept);
+  std::fill(keepers_.begin(), keepers_.end(), JobId());
 }
 
 std::optional<QuotaKeeper> Judge::quota_keeper(TenantId tenant) const {

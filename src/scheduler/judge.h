@@ -35,6 +35,9 @@ class Judge {
   // After judge() found the group admissible but without room: keeps for `job` all NPUs that it could use.
   void keep_npus(Handle group, JobId job);
 
+  bool keeps_npus() const { return keeps_npus_; }
+  void forget_kept();
+
   std::optional<QuotaKeeper> quota_keeper(TenantId tenant) const;
 
   PlacementFilter kept() const { return {kept_from_, {}}; }
@@ -54,6 +57,7 @@ class Judge {
 
   const CoreState& state_;
   TimeMs now_;
+  bool keeps_npus_ = false;
   std::vector<std::int32_t> kept_from_;  // by kind
   std::vector<JobId> keepers_;           // by kind: the first for whom it is kept
   std::vector<std::uint8_t> allowed_;    // by kind: what the group judged last may be charged for

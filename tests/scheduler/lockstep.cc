@@ -210,6 +210,43 @@ void Lockstep::input(const Input& input) {
   settle();
 }
 
+// The queue in its order, and who started: what one needs to see why core and oracle disagree.
+std::string Lockstep::describe(const std::vector<JobStarted>& actual,
+                               const std::vector<JobStarted>& expected) const {
+  std::string text = "at " + std::to_string(now_) + "\n";
+  const auto list = [&text](const char* who, const std::vector<JobStarted>& starts) {
+    text += who;
+    for (const JobStarted& start : starts) {
+      text += " j-" + std::to_string(start.job.value) + " on";
+      for (const NpuIndex npu : start.npus) text += " " + std::to_string(npu.value);
+    }
+    text += "\n";
+  };
+  list("core starts", actual);
+  list("oracle starts", expected);
+  for (const JobId id : core_.queue()) {
+    const JobStatus job = *core_.job(id);
+    text += "queued j-" + std::to_string(id.value) + " tenant " + std::to_string(job.spec.tenant.value) +
+            " npus " + std::to_string(job.spec.request.npus) + " " +
+            std::string(to_string(job.spec.priority)) + " since " + std::to_string(job.queued_at.value) +
+            " " + std::string(token(job.reason)) + "\n";
+  }
+  for (const JobId id : core_.active()) {
+    const JobStatus job = *core_.job(id);
+    text += "active j-" + std::to_string(id.value) + " tenant " + std::to_string(job.spec.tenant.value) +
+            " npus " + std::to_string(job.spec.request.npus) + " " +
+            std::string(to_string(job.spec.priority)) + " since " + std::to_string(job.queued_at.value) +
+            "\n";
+  }
+  for (const TenantView& view : core_.tenants()) {
+    text += "tenant " + std::to_string(view.id.value) + " below \"" + view.spec.parent + "\" holds " +
+            std::to_string(view.used.npus) + " of " + std::to_string(view.spec.quota.npus) + " NPUs, " +
+            std::to_string(view.used.running_jobs) + " of " + std::to_string(view.spec.quota.running_jobs) +
+            " jobs\n";
+  }
+  return text;
+}
+
 void Lockstep::settle() {
   bool ambiguous = false;
   Oracle expected_oracle = oracle_;
@@ -234,6 +271,7 @@ void Lockstep::settle() {
   const std::map<std::uint64_t, Oracle::Verdict> verdicts = oracle_.verdicts(now_, unsure);
   if (!unsure) {
     ++strict_rounds;
+    if (actual != expected) RC_LOG() << describe(actual, expected);
     RC_ASSERT(actual == expected);
     for (const auto& [id, verdict] : verdicts) RC_ASSERT(verdict.fate != Oracle::Fate::kStart);
     check_reasons(verdicts);

@@ -238,13 +238,18 @@ Oracle::Verdict Oracle::judge(const Job& job, std::int64_t now, Keeping& keeping
 
 std::vector<JobStarted> Oracle::starts(std::int64_t now, bool& ambiguous) {
   std::vector<JobStarted> started;
-  Keeping keeping;
-  for (const std::uint64_t id : ranked(now)) {
-    const Job& job = jobs.at(id);
-    Verdict verdict = judge(job, now, keeping, ambiguous);
-    if (verdict.fate != Fate::kStart) continue;
-    started.push_back({JobId(id), job.attempt + 1, std::move(verdict.npus)});
-    apply(Decision(started.back()), now);
+  for (bool again = true; again;) {
+    again = false;
+    Keeping keeping;
+    for (const std::uint64_t id : ranked(now)) {
+      const Job& job = jobs.at(id);
+      Verdict verdict = judge(job, now, keeping, ambiguous);
+      if (verdict.fate != Fate::kStart) continue;
+      started.push_back({JobId(id), job.attempt + 1, std::move(verdict.npus)});
+      apply(Decision(started.back()), now);
+      again = true;
+      break;
+    }
   }
   return started;
 }
