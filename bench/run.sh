@@ -1,0 +1,38 @@
+#!/bin/sh
+# Builds the benchmarks and prints their results as Markdown, for docs/benchmarks.md.
+# Instructions are counted by callgrind when it is installed; they do not depend on what else the machine does.
+set -eu
+cd "$(dirname "$0")/.."
+cmake --preset bench >/dev/null
+cmake --build build/bench -j2 --target scheduler_bench scheduler_instructions scheduler_latency >/dev/null
+
+echo "| benchmark | CPU time | per start | reasons per start | NPUs busy |"
+echo "|---|---|---|---|---|"
+build/bench/bin/scheduler_bench --benchmark_format=csv "$@" 2>/dev/null | awk -F, '
+  NR == 1 { for (i = 1; i <= NF; ++i) { gsub(/"/, "", $i); column[$i] = i } next }
+  {
+    gsub(/"/, "", $1)
+    start = $column["time_per_start"]; reasons = $column["reasons_per_start"]; busy = $column["busy_percent"]
+    printf "| %s | %.1f %s | %s | %s | %s |\n", $1, $column["cpu_time"], $column["time_unit"],
+      start == "" ? "" : sprintf("%.2f µs", start * 1e6), reasons == "" ? "" : sprintf("%.2f", reasons),
+      busy == "" ? "" : sprintf("%d %%", busy)
+  }'
+
+echo
+echo "| wall time of one step, µs | p50 | p90 | p99 |"
+echo "|---|---|---|---|"
+build/bench/bin/scheduler_latency
+
+command -v valgrind >/dev/null || exit 0
+echo
+echo "| steps measured | instructions per start |"
+echo "|---|---|"
+for mode in "3000" "3000 past-the-bound"; do
+  log=$(mktemp)
+  # shellcheck disable=SC2086
+  valgrind --tool=callgrind --collect-atstart=no --toggle-collect='*measured_steps*' --callgrind-out-file=/dev/null \
+    build/bench/bin/scheduler_instructions $mode >"$log" 2>&1
+  awk -v mode="$mode" '/^starts/ { starts = $2 } /Collected/ { instructions = $NF }
+    END { printf "| %s | %d |\n", mode, instructions / starts }' "$log"
+  rm -f "$log"
+done
