@@ -55,8 +55,8 @@ FleetChange Fleet::report(const NodeReported& reported) {
   }
   if (!changed) return FleetChange::kNothing;
 
-  std::vector<std::pair<std::int32_t, std::int32_t>> before;
-  for (const Kind& kind : kinds_) before.emplace_back(kind.present_on_node_max, kind.healthy_on_node_max);
+  std::vector<std::int32_t> before(kinds_.size());
+  for (std::uint32_t i = 0; i < kind_count(); ++i) before[i] = kinds_[i].present_on_node_max;
   const bool has_new_kind = std::any_of(
       reported.npus.begin(), reported.npus.end(),
       [this](const NpuReport& report) { return is_present(report) && find_kind(report) == kNoKind; });
@@ -68,7 +68,7 @@ FleetChange Fleet::report(const NodeReported& reported) {
   build_parts(node);
   sum_kinds();
   for (std::uint32_t i = 0; i < kind_count(); ++i) {
-    if (kinds_[i].present_on_node_max != before[i].first) return FleetChange::kKinds;
+    if (kinds_[i].present_on_node_max != before[i]) return FleetChange::kKinds;
   }
   return FleetChange::kCounts;
 }

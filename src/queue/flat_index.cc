@@ -58,7 +58,8 @@ std::size_t FlatIndex::slot_of(std::uint64_t key) const {
 }
 
 void FlatIndex::grow() {
-  std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots_.empty() ? 16 : slots_.size() * 2));
+  const std::vector<Slot> old =
+      std::exchange(slots_, std::vector<Slot>(slots_.empty() ? 16 : slots_.size() * 2));
   for (const Slot& slot : old) {
     if (slot.value != kEmpty) slots_[slot_of(slot.key)] = slot;
   }

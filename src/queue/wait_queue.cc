@@ -55,6 +55,12 @@ std::optional<Handle> WaitQueue::find_job(JobId id) const {
   return jobs_by_id_.find(id.value);
 }
 
+Handle WaitQueue::known_job(JobId id) const {
+  const std::optional<Handle> job = find_job(id);
+  TG_ASSERT(job.has_value(), "the job exists");
+  return job.value_or(kNoHandle);
+}
+
 std::vector<Handle> WaitQueue::jobs() const {
   std::vector<Handle> all;
   all.reserve(jobs_.size() - free_jobs_.size());
@@ -158,7 +164,8 @@ void WaitQueue::drop_if_empty(Handle handle) {
   if (group.jobs > 0) return;
   --demand_classes_[group.demand_class].groups;
   const std::uint64_t hash = hash_of(group.key);
-  const Handle first = *groups_by_hash_.find(hash);
+  const Handle first = groups_by_hash_.find(hash).value_or(kNoHandle);
+  TG_ASSERT(first != kNoHandle, "a group is found by its hash");
   if (first != handle) {
     Handle before = first;
     while (groups_[before].next_alike != handle) before = groups_[before].next_alike;

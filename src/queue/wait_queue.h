@@ -130,6 +130,7 @@ class WaitQueue {
   Handle add_job(const JobRecord& record);
   void remove_job(Handle job);  // must not be queued
   std::optional<Handle> find_job(JobId id) const;
+  Handle known_job(JobId id) const;  // must exist
   JobRecord& job(Handle handle) { return jobs_[handle]; }
   const JobRecord& job(Handle handle) const { return jobs_[handle]; }
   std::vector<Handle> jobs() const;  // ascending by id
@@ -196,6 +197,11 @@ class WaitQueue {
 
 constexpr std::uint64_t rank_key(Priority priority, JobId id) {
   return (static_cast<std::uint64_t>(priority) << 61) | id.value;
+}
+
+// Above all keys of the class.
+constexpr std::uint64_t end_of_class(Priority priority) {
+  return (static_cast<std::uint64_t>(priority) + 1) << 61;
 }
 
 constexpr bool is_overdue(TimeMs queued_at, TimeMs now, std::int64_t keep_after_ms) {

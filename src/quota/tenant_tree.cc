@@ -46,14 +46,15 @@ std::optional<TenantTree> TenantTree::restore(const std::vector<std::optional<Te
   tree.accounts_.resize(specs.size());
   tree.specs_.resize(specs.size());
   for (std::uint32_t i = 0; i < specs.size(); ++i) {
-    if (!specs[i]) continue;
-    tree.specs_[i] = *specs[i];
+    const std::optional<TenantSpec>& spec = specs[i];
+    if (!spec) continue;
+    tree.specs_[i] = *spec;
     tree.by_name_.emplace_back(i);
     Account& account = tree.accounts_[i];
     account.exists = true;
-    account.limit = limits_of(specs[i]->quota);
-    account.memory_per_npu = specs[i]->quota.memory_per_npu;
-    account.priorities = specs[i]->quota.priorities;
+    account.limit = limits_of(spec->quota);
+    account.memory_per_npu = spec->quota.memory_per_npu;
+    account.priorities = spec->quota.priorities;
   }
   const auto name = [&tree](TenantId id) -> const std::string& { return tree.specs_[id.value].name; };
   std::sort(tree.by_name_.begin(), tree.by_name_.end(),

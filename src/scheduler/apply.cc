@@ -9,12 +9,6 @@
 namespace tangram {
 namespace {
 
-Handle job_of(const CoreState& state, JobId id) {
-  const std::optional<Handle> job = state.queue.find_job(id);
-  TG_ASSERT(job.has_value(), "a record speaks of a job that exists");
-  return *job;
-}
-
 // All groups go back to their demand classes and are judged anew; they keep the reason that they show until
 // then.
 void review_all(CoreState& state) {
@@ -86,7 +80,7 @@ class ApplyInput {
   }
 
   void operator()(const JobCancelled& cancelled) {
-    const Handle job = job_of(state_, cancelled.job);
+    const Handle job = state_.queue.known_job(cancelled.job);
     if (!state_.queue.job(job).is_queued()) {
       state_.queue.job(job).cancel_requested = true;
       return;
@@ -96,7 +90,7 @@ class ApplyInput {
   }
 
   void operator()(const AttemptRunning& running) {
-    JobRecord& record = state_.queue.job(job_of(state_, running.job));
+    JobRecord& record = state_.queue.job(state_.queue.known_job(running.job));
     TG_ASSERT(record.state == JobState::kStarting || record.state == JobState::kRunning,
               "an active job runs");
     TG_ASSERT(record.attempt == running.attempt, "the report is of the present attempt");
@@ -105,7 +99,7 @@ class ApplyInput {
   }
 
   void operator()(const AttemptEnded& ended) {
-    const Handle job = job_of(state_, ended.job);
+    const Handle job = state_.queue.known_job(ended.job);
     JobRecord& record = state_.queue.job(job);
     TG_ASSERT(!record.is_queued() && record.attempt == ended.attempt, "the present attempt ends");
     state_.fleet.release(record.spec.id, record.first_npu);
@@ -153,7 +147,7 @@ class ApplyDecision {
   ApplyDecision(CoreState& state, TimeMs now) : state_(state), now_(now) {}
 
   void operator()(const JobStarted& started) {
-    const Handle job = job_of(state_, started.job);
+    const Handle job = state_.queue.known_job(started.job);
     JobRecord& record = state_.queue.job(job);
     TG_ASSERT(record.is_queued() && started.attempt == record.attempt + 1,
               "a queued job starts its next attempt");
@@ -172,7 +166,7 @@ class ApplyDecision {
   }
 
   void operator()(const JobWaits& waits) {
-    const JobRecord& record = state_.queue.job(job_of(state_, waits.job));
+    const JobRecord& record = state_.queue.job(state_.queue.known_job(waits.job));
     TG_ASSERT(record.is_queued() && record.group != kNoHandle, "only a queued job waits");
     TG_ASSERT(waits.reason != ReasonCode::kNone, "a wait has a reason");
     const Verdict verdict = Judge(state_, now_).judge(record.group, state_.rank(record, now_));
@@ -181,7 +175,7 @@ class ApplyDecision {
   }
 
   void operator()(const JobRefused& refused) {
-    const Handle job = job_of(state_, refused.job);
+    const Handle job = state_.queue.known_job(refused.job);
     TG_ASSERT(state_.queue.job(job).is_queued(), "only a queued job is refused");
     leave_queue(state_, job);
     end_job(state_, job, true);

@@ -187,7 +187,7 @@ class CheckInput {
 
   Result<void> check_attempt(JobId id, std::int32_t attempt) const {
     TG_TRY_VOID(known_job(id));
-    const JobRecord& job = state_.queue.job(*state_.queue.find_job(id));
+    const JobRecord& job = state_.queue.job(state_.queue.known_job(id));
     if (!job.is_queued() && job.attempt == attempt) return {};
     return fail(Code::kFailedPrecondition, "job.attempt",
                 "job j-" + std::to_string(id.value) + " is not in attempt " + std::to_string(attempt),

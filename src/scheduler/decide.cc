@@ -147,7 +147,7 @@ class DecidePass {
     if (bucket.entries.empty()) return;
     const Rank from = last ? *last + 1 : 0;
     for (int priority = 0; priority < kPriorityCount; ++priority) {
-      const Rank end = rank_key(static_cast<Priority>(priority + 1), JobId(0));
+      const Rank end = end_of_class(static_cast<Priority>(priority));
       if (from >= end) continue;
       const Rank begin = std::max(from, rank_key(static_cast<Priority>(priority), JobId(0)));
       for (auto at = entry_from(bucket, begin); at != bucket.entries.end() && at->key < end; ++at) {

@@ -114,7 +114,7 @@ class Explainer {
   }
 
   void add_kept_blocker(const Verdict& verdict) {
-    const Handle keeper = *state_.queue.find_job(verdict.kept_for);
+    const Handle keeper = state_.queue.known_job(verdict.kept_for);
     const Group& waiting = state_.queue.group(state_.queue.job(keeper).group);
     Blocker blocker;
     blocker.reason = ReasonCode::kQuotaKept;

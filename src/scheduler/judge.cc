@@ -161,7 +161,7 @@ std::optional<QuotaKeeper> Judge::quota_keeper(TenantId tenant) const {
     const Bucket& bucket = queue.bucket(tenant, static_cast<Slot>(countable));
     for (int priority = 0; priority < kPriorityCount; ++priority) {
       const std::uint64_t first = rank_key(static_cast<Priority>(priority), JobId(0));
-      const std::uint64_t end = rank_key(static_cast<Priority>(priority + 1), JobId(0));
+      const std::uint64_t end = end_of_class(static_cast<Priority>(priority));
       auto at = std::lower_bound(bucket.entries.begin(), bucket.entries.end(), first,
                                  [](const Entry& entry, std::uint64_t key) { return entry.key < key; });
       for (; at != bucket.entries.end() && at->key < end && (!keeper || at->key < keeper->rank); ++at) {

@@ -21,7 +21,7 @@ std::vector<Handle> active_by_end(const CoreState& state) {
   for (std::uint32_t i = 0; i < state.fleet.npu_count(); ++i) {
     const JobId id = state.fleet.npu(NpuIndex(i)).job;
     if (!id.valid()) continue;
-    const Handle handle = *state.queue.find_job(id);
+    const Handle handle = state.queue.known_job(id);
     const JobRecord& job = state.queue.job(handle);
     if (job.first_npu == NpuIndex(i)) order.emplace_back(latest_end(job), id, handle);
   }
@@ -40,7 +40,7 @@ bool Replay::starts_if_ended(std::span<const JobId> jobs) {
   if (jobs.empty() || !has_question()) return false;
   std::vector<std::pair<Handle, std::vector<NpuIndex>>> ended;
   for (const JobId id : jobs) {
-    const Handle handle = *state_.queue.find_job(id);
+    const Handle handle = state_.queue.known_job(id);
     const JobRecord& job = state_.queue.job(handle);
     TG_ASSERT(!job.is_queued(), "only a running job can end");
     ended.emplace_back(handle, state_.fleet.held_from(job.first_npu));
@@ -89,7 +89,8 @@ bool Replay::starts_with_limit(TenantId tenant, Dimension dimension, std::int64_
   std::vector<std::pair<Handle, Parking>> reviewed;
   for (const Handle group : state_.queue.groups()) {
     const Group& waiting = state_.queue.group(group);
-    if (waiting.parking.slot == Slot::kCapacity || !state_.tenants.is_below(waiting.key.tenant, tenant)) continue;
+    if (waiting.parking.slot == Slot::kCapacity || !state_.tenants.is_below(waiting.key.tenant, tenant))
+      continue;
     reviewed.emplace_back(group, waiting.parking);
     state_.queue.park(group, waiting.reason, Parking{});
   }
@@ -124,7 +125,7 @@ std::optional<TimeMs> Replay::start_by_time_limits() {
         const JobStarted* started = std::get_if<JobStarted>(&decision);
         if (started == nullptr) continue;
         if (started->job == wanted) return now_;
-        expect_end(*state_.queue.find_job(started->job));
+        expect_end(state_.queue.known_job(started->job));
       }
     }
   }

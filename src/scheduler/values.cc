@@ -48,8 +48,8 @@ bool is_known(Health health) {
 
 }  // namespace
 
-tl::unexpected<Error> bad_value(std::string field, std::string value, std::string right) {
-  std::string message = field + " is " + value + ", but must be " + right;
+tl::unexpected<Error> bad_value(std::string field, std::string value, std::string_view right) {
+  std::string message = field + " is " + value + ", but must be " + std::string(right);
   std::string hint = "correct " + field + " and send it again";
   return fail(Code::kInvalidArgument, "request.invalid", std::move(message), std::move(hint),
               {{"field", std::move(field)}, {"value", std::move(value)}});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "model/record.h"
@@ -12,7 +13,7 @@ namespace tangram {
 inline constexpr std::int32_t kAttemptMax = 1'000'000'000;
 
 // "field is value, but must be right".
-tl::unexpected<Error> bad_value(std::string field, std::string value, std::string right);
+tl::unexpected<Error> bad_value(std::string field, std::string value, std::string_view right);
 Result<void> check_range(const char* field, std::int64_t value, std::int64_t least, std::int64_t most);
 
 Result<void> check_values(const SettingsChanged& settings);
