@@ -1,8 +1,8 @@
 /* A tenant's program for whole-system tests: hold_npus MARK MILLISECONDS
  *
- * Creates the file MARK, which must not exist (so a second run of the same job is found out), takes 64 MiB on every
- * NPU that it can see, holds them for that long and gives them back. The functions are declared here, as a program
- * would that was never written for this project. */
+ * Creates the file MARK, which must not exist (so a second run of the same job is found out), takes 64 MiB on
+ * every NPU that it can see, holds them for that long and gives them back. The functions are declared here,
+ * as a program would that was never written for this project. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,27 +11,27 @@
 #include <time.h>
 #include <unistd.h>
 
-extern int aclInit(const char *config_path);
+extern int aclInit(const char* config_path);
 extern int aclFinalize(void);
-extern int aclrtGetDeviceCount(uint32_t *count);
+extern int aclrtGetDeviceCount(uint32_t* count);
 extern int aclrtSetDevice(int32_t device);
-extern int aclrtMalloc(void **pointer, size_t size, int policy);
-extern int aclrtFree(void *pointer);
+extern int aclrtMalloc(void** pointer, size_t size, int policy);
+extern int aclrtFree(void* pointer);
 
 enum { kNpusMax = 16 };
 
-static int failed(const char *what, int code) {
+static int failed(const char* what, int code) {
   fprintf(stderr, "hold_npus: %s failed: %d\n", what, code);
   return 1;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc != 3) return failed("usage: hold_npus MARK MILLISECONDS", argc);
   const int mark = open(argv[1], O_CREAT | O_EXCL | O_WRONLY, 0644);
   if (mark < 0) return failed("creating the mark", mark);
   close(mark);
 
-  void *held[kNpusMax];
+  void* held[kNpusMax];
   uint32_t count = 0;
   int code = aclInit(NULL);
   if (code != 0) return failed("aclInit", code);
