@@ -55,6 +55,10 @@ class Machine:
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="tg-", dir="/tmp"))
         self.root.chmod(0o755)  # jobs run as users of their own and must get through
         self.name = "tangram-test-" + self.root.name
+        # Jobs have a /tmp of their own: programs and files that they share with the test live here.
+        self.shared = shared_dir(self.root)
+        self.shared.mkdir()
+        self.shared.chmod(0o1777)
         self.state = self.root / "tangram"
         self.simulated = self.root / "ascend"
         self.device_dir = self.simulated / "dev"
@@ -162,6 +166,41 @@ class Machine:
     def json(self, *arguments, **options):
         return json.loads(self.ok(*arguments, "-o", "json", **options))
 
+    def api(self, method, path, body=None, headers=None, user=None):
+        """One call of the API without the command line: (status, parsed body). `user`: a uid to call as."""
+        words = ["curl", "--silent", "--show-error", "--unix-socket", str(self.socket), "--request", method,
+                 "--write-out", "\n%{http_code}", "--max-time", str(COMMAND_SECONDS_MAX)]
+        for name, value in (headers or {}).items():
+            words += ["--header", f"{name}: {value}"]
+        if body is not None:
+            words += ["--header", "Content-Type: application/json", "--data-binary", "@-"]
+        text = body if isinstance(body, str) else json.dumps(body)
+        run = subprocess.run([*words, f"http://tangram{path}"], input=text, capture_output=True, text=True,
+                             user=user, check=False)
+        if run.returncode != 0:
+            raise ConnectionError(run.stderr.strip())
+        answer, _, status = run.stdout.rpartition("\n")
+        return int(status), json.loads(answer) if answer else None
+
+    def holders(self):
+        """The simulated machine's own books: physical id -> pids that hold memory there."""
+        return {npu["npu"]: npu["pids"] for npu in json.loads(self.simulator_ctl("books"))["npus"]}
+
+    def watch_holders(self):
+        """A process that writes a line of the books (see holders) whenever they change; the caller ends it."""
+        return subprocess.Popen([program("ascendsim-ctl"), "--root", str(self.simulated), "watch"],
+                                stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
+
+    @staticmethod
+    def job_of_process(pid):
+        """The leaf control group of a process, "<job>.<attempt>"; None when it is gone."""
+        try:
+            lines = pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+        except OSError:
+            return None
+        leaves = {line.rpartition("/")[2] for line in lines}
+        return next((leaf for leaf in leaves if leaf.startswith("j-")), None)
+
     def apply(self, documents):
         return self.ok("apply", "-f", "-", input=documents)
 
@@ -257,6 +296,10 @@ class Machine:
             process.wait()
 
 
+def shared_dir(root):
+    return pathlib.Path("/srv") / pathlib.Path(root).name
+
+
 def program(name):
     path = BUILD / "bin" / name
     if not path.exists():
@@ -302,6 +345,7 @@ def clean_up(root, cgroup_name):
         print(f"harness: cannot unmount {left}; {root} stays", file=sys.stderr)
         return
     shutil.rmtree(root, ignore_errors=True)
+    shutil.rmtree(shared_dir(root), ignore_errors=True)
 
 
 def cgroup_dirs(name):

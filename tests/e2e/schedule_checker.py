@@ -154,7 +154,7 @@ class Checker:
             kinds = [kind for kind in self.kinds() if self.npu_fits(other, kind)]
             admitted = [kind for kind in kinds if self.admitted(other, kind)]
             if overdue and kinds and not admitted:
-                held_nodes |= self.blocking_nodes(other, kinds)
+                held_nodes.add(self.blocking_node(other, kinds))
                 if held_nodes & set(self.path(job.tenant)):
                     self.problems.append(f"j-{job.id} started, though j-{other.id} waits past the bound for quota")
                 continue
@@ -209,8 +209,10 @@ class Checker:
         amounts = self.amounts(job, kind)
         return self.npu_fits(job, kind) and not any(self.exceeds(i, amounts) for i in self.path(job.tenant))
 
-    def blocking_nodes(self, job, kinds):
-        return {i for kind in kinds for i in self.path(job.tenant) if self.exceeds(i, self.amounts(job, kind))}
+    def blocking_node(self, job, kinds):
+        """The tenant whose quota is kept for the job: the first on its way up whose limit it meets."""
+        return next(i for i in self.path(job.tenant)
+                    if any(self.exceeds(i, self.amounts(job, kind)) for kind in kinds))
 
     def limit(self, identity, dimension):
         return self.tenants[identity]["quota"][dimension]
