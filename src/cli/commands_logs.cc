@@ -61,8 +61,14 @@ Result<void> follow(Session& session, const std::string& job, std::optional<std:
     TG_TRY(view, wait_for_attempt(session, id, shown));
     // A job that is lost or cancelled in the queue has no further log.
     if (view.attempt <= shown) break;
-    shown = view.attempt;
-    TG_TRY_VOID(copy_attempt(session, id, {shown, 0, true}));
+    // Attempts can be so short that several came and went between two looks.
+    while (shown < view.attempt) {
+      ++shown;
+      const Result<void> copied = copy_attempt(session, id, {shown, 0, true});
+      // One that was given up before it ran left nothing behind.
+      const bool nothing_there = !copied && copied.error().code == Code::kNotFound && shown < view.attempt;
+      if (!copied && !nothing_there) return copied;
+    }
   }
   session.say(render_state(view));
   return {};
