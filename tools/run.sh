@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# Starts and stops Tangram on the simulated machine: tools/run.sh start|stop
+#
+# Everything lives below one directory, which survives a stop: the simulated machine (ascend/), the daemon's state
+# (state/), the programs (bin/), logs. Not below the checkout, because tenants' users must be able to read the programs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+verb=${1:?usage: tools/run.sh start|stop}
+build=$PWD/build/release
+
+if [ "$(id -u)" -eq 0 ]; then
+  default=/var/lib/tangram-demo
+else
+  default=${XDG_STATE_HOME:-$HOME/.local/state}/tangram-demo
+fi
+root=${TANGRAM_DEMO_ROOT:-$default}
+socket=$root/state/run/tangram.sock
+
+alive() { # a pid file whose process still runs that program
+  [ -f "$root/$1.pid" ] && [ "$(readlink "/proc/$(cat "$root/$1.pid")/exe" 2> /dev/null)" = "$root/bin/$1" ]
+}
+
+launch() { # name, arguments…: in a session of its own, with a log
+  local name=$1
+  shift
+  setsid "$root/bin/$name" "$@" >> "$root/$name.log" 2>&1 < /dev/null &
+  echo $! > "$root/$name.pid"
+}
+
+wait_until() { # what, name of the process that must live meanwhile, command…
+  local what=$1 process=$2
+  shift 2
+  for _ in $(seq 300); do
+    if "$@" > /dev/null 2>&1; then return; fi
+    if ! alive "$process"; then break; fi
+    sleep 0.1
+  done
+  echo "run: $what did not happen; the end of $root/$process.log:" >&2
+  tail -n 20 "$root/$process.log" >&2
+  exit 1
+}
+
+end() { # name: SIGTERM, then SIGKILL
+  alive "$1" || return 0
+  local pid
+  pid=$(cat "$root/$1.pid")
+  kill "$pid"
+  for _ in $(seq 100); do
+    [ -d "/proc/$pid" ] || break
+    sleep 0.1
+  done
+  kill -9 "$pid" 2> /dev/null || true
+  rm -f "$root/$1.pid"
+}
+
+tangram() { "$root/bin/tangram" --socket "$socket" "$@"; }
+has_devices() { tangram status -o json | grep -q '"devicesAvailable": true'; }
+driver_listens() { [ -S "$root/ascend/driver/run/ascendsim.sock" ]; }
+
+install_programs() {
+  mkdir -p "$root/bin" "$root/lib"
+  # Replaced by rename: a program that still runs keeps its file.
+  local file target
+  for file in "$build"/bin/* "$build"/lib/*.so; do
+    target=$root/$(basename "$(dirname "$file")")/$(basename "$file")
+    install -m 755 "$file" "$target.new"
+    mv -f "$target.new" "$target"
+  done
+}
+
+write_files() {
+  cat > "$root/tangramd.yaml" << CONFIG
+# The daemon on the simulated machine. docs/configuration.md describes every field.
+node: demo
+devices:
+  library: $root/ascend/driver/lib64/libdcmi.so
+  directory: $root/ascend/dev
+  driver: $root/ascend/driver
+CONFIG
+  cat > build/env.sh << ENVIRONMENT
+# For a shell that talks to what \`make run\` started.
+export PATH="$root/bin:$root/ascend/driver/tools:\$PATH"
+export TANGRAM_SOCKET="$socket"
+ENVIRONMENT
+}
+
+start() {
+  mkdir -p "$root"
+  chmod 755 "$root"
+  if alive tangramd && alive ascendsimd && has_devices; then
+    write_files
+    echo "run: Tangram runs already; make stop ends it"
+  else
+    end tangramd
+    end ascendsimd
+    install_programs
+    write_files
+    launch ascendsimd --root "$root/ascend" --lib-dir "$root/lib"
+    wait_until "the simulated driver" ascendsimd driver_listens
+    launch tangramd --root "$root/state" --config "$root/tangramd.yaml"
+    wait_until "the daemon's start" tangramd has_devices
+    run_example
+  fi
+  echo
+  tangram status
+  cat << TEXT
+
+Tangram runs on the simulated machine. In another terminal, from this folder:
+
+    . build/env.sh
+    tangram status
+
+State and logs: $root. The end: make stop.
+TEXT
+}
+
+# Real work from the first minute: three tenants multiply matrices on the NPUs.
+run_example() {
+  echo "run: three tenants, one GEMM each"
+  tangram apply -f examples/quickstart/tenants.yaml
+  local tenant jobs=()
+  local -A priority=([inference]=high [training]=normal [preprocessing]=low)
+  for tenant in inference training preprocessing; do
+    jobs+=("$(tangram submit --tenant "$tenant" --priority "${priority[$tenant]}" -- "$root/bin/gemm" --size 256)")
+  done
+  tangram wait "${jobs[@]}" --timeout 2m
+  for tenant in "${jobs[@]}"; do
+    tangram logs "$tenant"
+  done
+  tangram queue --all
+}
+
+stop() {
+  if ! alive tangramd && ! alive ascendsimd; then
+    echo "run: nothing runs"
+    return
+  fi
+  # Jobs outlive the daemon by design; a machine that is switched off ends them.
+  end tangramd
+  end ascendsimd
+  echo "run: stopped; the state stays in $root"
+}
+
+case $verb in
+  start) start ;;
+  stop) stop ;;
+  *) echo "usage: tools/run.sh start|stop" >&2; exit 2 ;;
+esac
