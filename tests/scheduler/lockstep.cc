@@ -100,7 +100,7 @@ JobSpec Lockstep::random_job(const Step& step) {
   job.request.memory_per_npu = Bytes::gib(step.b / 8 % 4 == 0 ? 48 : 16);
   if (one_kind_) job.request.memory_per_npu = Bytes::gib(16);
   job.bandwidth_bps = step.b / 64 % 4 == 0 ? 10 : 0;
-  job.time_limit_ms = step.c % 2 == 0 ? kUnlimited : 1000 * (1 + step.c % 100);
+  job.time_limit_ms = step.c % 2 == 0 ? kUnlimited : std::int64_t{1000} * (1 + step.c % 100);
   job.no_wait = step.c / 2 % 8 == 0;
   job.restart = static_cast<RestartPolicy>(step.c / 16 % 3);
   job.restarts_max = 1;
@@ -117,7 +117,7 @@ Quota Lockstep::random_quota(const Step& step) const {
       quota.running_jobs = 1 + step.c % 3;
       break;
     case 2:
-      quota.memory_total = Bytes::gib(64 + 32 * (step.c % 6));
+      quota.memory_total = Bytes::gib(64 + std::int64_t{32} * (step.c % 6));
       break;
     case 3:
       quota.ai_cores = 40 + 20 * (step.c % 6);
@@ -183,7 +183,7 @@ void Lockstep::take(const Step& step) {
     }
     case 13:
     case 14: {
-      now_ += 1000 * (step.a % 45);
+      now_ += std::int64_t{1000} * (step.a % 45);
       settle();
       return;
     }
