@@ -194,10 +194,12 @@ void WaitQueue::set_demand(Handle handle, const Demand& demand) {
   detach(handle);
   Group& group = groups_[handle];
   --demand_classes_[group.demand_class].groups;
+  demand_classes_[group.demand_class].jobs -= group.jobs;
   group.first_kind = demand.first_kind;
   group.demand = demand.least;
   group.demand_class = class_for(group.key.request.npus, demand.first_kind);
   ++demand_classes_[group.demand_class].groups;
+  demand_classes_[group.demand_class].jobs += group.jobs;
   attach(handle);
 }
 
@@ -330,6 +332,7 @@ void WaitQueue::link_last(Group& group, Handle job) {
 void WaitQueue::count(Group& group, Handle job, std::int64_t sign) {
   const JobRecord& record = jobs_[job];
   group.jobs += sign;
+  demand_classes_[group.demand_class].jobs += sign;
   queued_count_ = static_cast<std::size_t>(static_cast<std::int64_t>(queued_count_) + sign);
   TG_ASSERT(group.jobs >= 0, "a group's jobs are counted");
   if (!record.spec.no_wait || record.is_requeued()) return;

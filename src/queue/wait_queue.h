@@ -99,6 +99,7 @@ struct DemandClass {
   std::int32_t npus = 0;
   std::uint32_t first_kind = 0;
   std::int64_t groups = 0;  // wherever they are parked
+  std::int64_t jobs = 0;    // of those groups
   Bucket bucket;
   std::array<std::int32_t, 32> reasons{};  // entries of the bucket by the reason of their group
 };

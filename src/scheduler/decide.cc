@@ -77,7 +77,7 @@ class DecidePass {
   bool is_work_left() const {
     const auto kept = static_cast<std::size_t>(ReasonCode::kNpusKept);
     for (const DemandClass& demand : state_.queue.demand_classes()) {
-      if (demand.groups == 0) continue;
+      if (demand.jobs == 0) continue;
       if (judge_.fits_unkept(demand)) return true;
       if (demand.reasons[kept] > 0 && !judge_.is_kept(demand)) return true;
     }
@@ -277,6 +277,14 @@ class DecidePass {
     std::sort(doubtful.begin(), doubtful.end());
   }
 
+  // A reason given before may have made a keeper of one who ranks before this one.
+  bool is_still_kept(Handle handle, Rank rank) const {
+    const Parking& parking = state_.queue.group(handle).parking;
+    if (parking.slot != Slot::kKept) return false;
+    const std::optional<QuotaKeeper> keeper = judge_.quota_keeper(parking.tenant);
+    return keeper && keeper->rank < rank;
+  }
+
   void update_reasons() {
     std::vector<std::pair<Rank, Handle>> doubtful;
     collect_doubtful(doubtful);
@@ -284,6 +292,7 @@ class DecidePass {
     for (const auto& [rank, group] : doubtful) {
       if (is_full()) return;
       if (std::exchange(seen[group], std::uint8_t{1}) != 0) continue;  // its best job came first
+      if (is_still_kept(group, rank)) continue;
       const Verdict verdict = judge_.judge(group, rank);
       TG_ASSERT(verdict.outcome != Verdict::Outcome::kStart, "whoever can start has been started");
       set_reason(group, verdict);
@@ -291,13 +300,12 @@ class DecidePass {
   }
 
   void refuse_no_wait() {
-    for (const Handle job : state_.queue.no_wait_jobs()) {
-      if (is_full()) return;
-      const JobRecord& record = state_.queue.job(job);
-      const Verdict verdict = judge_.judge(record.group, state_.rank(record, now_));
-      TG_ASSERT(verdict.outcome != Verdict::Outcome::kStart, "whoever can start has been started");
-      decisions_.emplace_back(JobRefused{record.spec.id, verdict.reason});
-    }
+    if (state_.queue.no_wait_jobs().empty()) return;
+    // One at a time: with a bound of zero, something may be kept for the one that goes.
+    const JobRecord& record = state_.queue.job(state_.queue.no_wait_jobs().front());
+    const Verdict verdict = judge_.judge(record.group, state_.rank(record, now_));
+    TG_ASSERT(verdict.outcome != Verdict::Outcome::kStart, "whoever can start has been started");
+    decisions_.emplace_back(JobRefused{record.spec.id, verdict.reason});
   }
 
   void undo_all() {

@@ -29,6 +29,7 @@ std::vector<NpuIndex> give(Fleet& fleet, std::uint64_t job, std::int32_t npus, B
 
 std::vector<std::uint32_t> values(const std::vector<NpuIndex>& npus) {
   std::vector<std::uint32_t> values;
+  values.reserve(npus.size());
   for (const NpuIndex npu : npus) values.push_back(npu.value);
   return values;
 }

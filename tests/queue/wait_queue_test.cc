@@ -28,6 +28,7 @@ class Queue : public ::testing::Test {
 
   static std::vector<std::uint64_t> ids(const WaitQueue& queue, const Bucket& bucket) {
     std::vector<std::uint64_t> ids;
+    ids.reserve(bucket.entries.size());
     for (const Entry& entry : bucket.entries) ids.push_back(queue.job(entry.job).spec.id.value);
     return ids;
   }

@@ -59,7 +59,7 @@ TEST_F(Tree, TheBlockNearestToTheTenantIsNamed) {
 // Without this, each dimension but the first could be ignored.
 TEST_F(Tree, EveryDimensionBinds) {
   for (const Countable countable : kCountables) {
-    Quota quota = with_limit(Quota{}, dimension_of(countable), 10);
+    const Quota quota = with_limit(Quota{}, dimension_of(countable), 10);
     TenantTree one;
     one.put(TenantId(0), spec("t", "", quota));
     Amounts amounts{};

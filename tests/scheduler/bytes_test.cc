@@ -88,7 +88,7 @@ TEST(Bytes, CopiesAreIndependent) {
   world.submit({.tenant = "free"});
   EXPECT_EQ(copy.to_bytes(), before);
   EXPECT_NE(world.core.to_bytes(), before);
-  Scheduler moved = std::move(world.core);
+  const Scheduler moved = std::move(world.core);
   world.core = copy;
   EXPECT_EQ(world.core.to_bytes(), before);
   EXPECT_NE(moved.to_bytes(), before);

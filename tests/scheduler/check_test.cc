@@ -185,7 +185,7 @@ TEST_F(Check, RecordsOfJobsThatAreNot) {
 // Without this, what already runs could be refused, or be booked on an NPU that is held.
 TEST_F(Check, ObservedAllocations) {
   const JobId holder = world.submit({.tenant = "free"});
-  JobSpec job = world.spec({.tenant = "team", .npus = 4});
+  const JobSpec job = world.spec({.tenant = "team", .npus = 4});
   EXPECT_EQ(refusal(AllocationObserved{job, 1, {NpuIndex(0)}}).reason, "npu.busy");
   EXPECT_EQ(refusal(AllocationObserved{job, 1, {NpuIndex(77)}}).reason, "npu.unknown");
   EXPECT_EQ(refusal(AllocationObserved{job, 1, {NpuIndex(2), NpuIndex(1)}}).reason, "request.invalid");

@@ -65,6 +65,7 @@ TEST(Explain, EverythingInTheWayIsListed) {
   const JobId waiting = world.submit({.tenant = "team", .npus = 2});
   const Explanation why = *world.core.explain(waiting, world.now);
   std::vector<ReasonCode> reasons;
+  reasons.reserve(why.blockers.size());
   for (const Blocker& blocker : why.blockers) reasons.push_back(blocker.reason);
   EXPECT_THAT(reasons,
               ElementsAre(ReasonCode::kQuotaNpus, ReasonCode::kQuotaRunningJobs, ReasonCode::kNpusBusy));
@@ -115,8 +116,7 @@ TEST(Explain, SeveralJobsWhoseEndIsNeeded) {
   World world;
   world.add_node({.npus = 4});
   world.put_tenant("a");
-  std::vector<JobId> running;
-  for (int i = 0; i < 4; ++i) running.push_back(world.submit({.tenant = "a"}));
+  for (int i = 0; i < 4; ++i) world.submit({.tenant = "a"});
   const JobId waiting = world.submit({.tenant = "a", .npus = 3});
   const Explanation why = *world.core.explain(waiting, world.now);
   const Remedy* end = find(why, Remedy::Kind::kJobsEnd);

@@ -23,6 +23,45 @@ bool is_quota_never(ReasonCode reason) {
          reason == ReasonCode::kQuotaPriority;
 }
 
+std::string text_of(const Decision& decision) {
+  if (const auto* started = std::get_if<JobStarted>(&decision)) {
+    std::string text = "j-" + std::to_string(started->job.value) + " starts on";
+    for (const NpuIndex npu : started->npus) text += " " + std::to_string(npu.value);
+    return text;
+  }
+  if (const auto* waits = std::get_if<JobWaits>(&decision)) {
+    return "j-" + std::to_string(waits->job.value) + " waits: " + std::string(token(waits->reason));
+  }
+  const auto& refused = std::get<JobRefused>(decision);
+  return "j-" + std::to_string(refused.job.value) + " is refused: " + std::string(token(refused.reason));
+}
+
+// What one needs to see why core and oracle disagree.
+std::string describe(const Scheduler& core) {
+  std::string text;
+  for (const JobId id : core.queue()) {
+    const JobStatus job = *core.job(id);
+    text += "queued j-" + std::to_string(id.value) + " tenant " + std::to_string(job.spec.tenant.value) +
+            " npus " + std::to_string(job.spec.request.npus) + " " +
+            std::string(to_string(job.spec.priority)) + " since " + std::to_string(job.queued_at.value) +
+            " " + std::string(token(job.reason)) + "\n";
+  }
+  for (const JobId id : core.active()) {
+    const JobStatus job = *core.job(id);
+    text += "active j-" + std::to_string(id.value) + " tenant " + std::to_string(job.spec.tenant.value) +
+            " npus " + std::to_string(job.spec.request.npus) + " " +
+            std::string(to_string(job.spec.priority)) + " since " + std::to_string(job.queued_at.value) +
+            "\n";
+  }
+  for (const TenantView& view : core.tenants()) {
+    text += "tenant " + std::to_string(view.id.value) + " below \"" + view.spec.parent + "\" holds " +
+            std::to_string(view.used.npus) + " of " + std::to_string(view.spec.quota.npus) + " NPUs, " +
+            std::to_string(view.used.running_jobs) + " of " + std::to_string(view.spec.quota.running_jobs) +
+            " jobs\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 Lockstep::Lockstep(bool one_kind) : one_kind_(one_kind) {
@@ -61,7 +100,7 @@ JobSpec Lockstep::random_job(const Step& step) {
   job.request.memory_per_npu = Bytes::gib(step.b / 8 % 4 == 0 ? 48 : 16);
   if (one_kind_) job.request.memory_per_npu = Bytes::gib(16);
   job.bandwidth_bps = step.b / 64 % 4 == 0 ? 10 : 0;
-  job.time_limit_ms = step.c % 2 == 0 ? kUnlimited : 1000 * (1 + step.c % 100);
+  job.time_limit_ms = step.c % 2 == 0 ? kUnlimited : std::int64_t{1000} * (1 + step.c % 100);
   job.no_wait = step.c / 2 % 8 == 0;
   job.restart = static_cast<RestartPolicy>(step.c / 16 % 3);
   job.restarts_max = 1;
@@ -78,7 +117,7 @@ Quota Lockstep::random_quota(const Step& step) const {
       quota.running_jobs = 1 + step.c % 3;
       break;
     case 2:
-      quota.memory_total = Bytes::gib(64 + 32 * (step.c % 6));
+      quota.memory_total = Bytes::gib(64 + std::int64_t{32} * (step.c % 6));
       break;
     case 3:
       quota.ai_cores = 40 + 20 * (step.c % 6);
@@ -144,7 +183,7 @@ void Lockstep::take(const Step& step) {
     }
     case 13:
     case 14: {
-      now_ += 1000 * (step.a % 45);
+      now_ += std::int64_t{1000} * (step.a % 45);
       settle();
       return;
     }
@@ -210,43 +249,6 @@ void Lockstep::input(const Input& input) {
   settle();
 }
 
-// The queue in its order, and who started: what one needs to see why core and oracle disagree.
-std::string Lockstep::describe(const std::vector<JobStarted>& actual,
-                               const std::vector<JobStarted>& expected) const {
-  std::string text = "at " + std::to_string(now_) + "\n";
-  const auto list = [&text](const char* who, const std::vector<JobStarted>& starts) {
-    text += who;
-    for (const JobStarted& start : starts) {
-      text += " j-" + std::to_string(start.job.value) + " on";
-      for (const NpuIndex npu : start.npus) text += " " + std::to_string(npu.value);
-    }
-    text += "\n";
-  };
-  list("core starts", actual);
-  list("oracle starts", expected);
-  for (const JobId id : core_.queue()) {
-    const JobStatus job = *core_.job(id);
-    text += "queued j-" + std::to_string(id.value) + " tenant " + std::to_string(job.spec.tenant.value) +
-            " npus " + std::to_string(job.spec.request.npus) + " " +
-            std::string(to_string(job.spec.priority)) + " since " + std::to_string(job.queued_at.value) +
-            " " + std::string(token(job.reason)) + "\n";
-  }
-  for (const JobId id : core_.active()) {
-    const JobStatus job = *core_.job(id);
-    text += "active j-" + std::to_string(id.value) + " tenant " + std::to_string(job.spec.tenant.value) +
-            " npus " + std::to_string(job.spec.request.npus) + " " +
-            std::string(to_string(job.spec.priority)) + " since " + std::to_string(job.queued_at.value) +
-            "\n";
-  }
-  for (const TenantView& view : core_.tenants()) {
-    text += "tenant " + std::to_string(view.id.value) + " below \"" + view.spec.parent + "\" holds " +
-            std::to_string(view.used.npus) + " of " + std::to_string(view.spec.quota.npus) + " NPUs, " +
-            std::to_string(view.used.running_jobs) + " of " + std::to_string(view.spec.quota.running_jobs) +
-            " jobs\n";
-  }
-  return text;
-}
-
 void Lockstep::settle() {
   bool ambiguous = false;
   Oracle expected_oracle = oracle_;
@@ -271,7 +273,11 @@ void Lockstep::settle() {
   const std::map<std::uint64_t, Oracle::Verdict> verdicts = oracle_.verdicts(now_, unsure);
   if (!unsure) {
     ++strict_rounds;
-    if (actual != expected) RC_LOG() << describe(actual, expected);
+    if (actual != expected) {
+      RC_LOG() << "at " << now_ << "\n" << describe(core_);
+      for (const JobStarted& start : actual) RC_LOG() << "core: " << text_of(start) << "\n";
+      for (const JobStarted& start : expected) RC_LOG() << "oracle: " << text_of(start) << "\n";
+    }
     RC_ASSERT(actual == expected);
     for (const auto& [id, verdict] : verdicts) RC_ASSERT(verdict.fate != Oracle::Fate::kStart);
     check_reasons(verdicts);
@@ -379,6 +385,19 @@ void Lockstep::check_redecision() const {
       ++at;
     } else {
       const std::vector<Decision> batch = again.decide(TimeMs(when), 1);
+      if (batch.empty() || batch.front() != std::get<Decision>(record)) {
+        RC_LOG() << "record " << at << " of " << history_.size() << " at " << when << ": "
+                 << text_of(std::get<Decision>(record))
+                 << "\n now: " << (batch.empty() ? "nothing" : text_of(batch.front())) << "\n"
+                 << describe(again);
+        for (std::size_t i = at < 12 ? 0 : at - 12; i < std::min(at + 12, history_.size()); ++i) {
+          RC_LOG() << i << " @" << history_[i].second << " "
+                   << (std::holds_alternative<Input>(history_[i].first)
+                           ? "input " + std::to_string(std::get<Input>(history_[i].first).index())
+                           : text_of(std::get<Decision>(history_[i].first)))
+                   << "\n";
+        }
+      }
       RC_ASSERT(batch.size() == 1U);
       RC_ASSERT(batch.front() == std::get<Decision>(record));
       again.apply(batch.front(), TimeMs(when));

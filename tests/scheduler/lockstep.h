@@ -45,7 +45,6 @@ class Lockstep {
   void change_tree(const Step& step);
   void observe(const Step& step);
   void settle();
-  std::string describe(const std::vector<JobStarted>& actual, const std::vector<JobStarted>& expected) const;
   void check_reasons(const std::map<std::uint64_t, Oracle::Verdict>& verdicts) const;
   void check_remedy(JobId job, const Remedy& remedy) const;
   bool starts_in(Scheduler fork, JobId job, TimeMs at) const;

@@ -114,6 +114,7 @@ std::vector<std::uint64_t> Oracle::ranked(std::int64_t now) const {
   }
   std::sort(order.begin(), order.end());
   std::vector<std::uint64_t> ids;
+  ids.reserve(order.size());
   for (const auto& [late, priority, id] : order) ids.push_back(id);
   return ids;
 }
@@ -165,14 +166,14 @@ std::optional<std::vector<NpuIndex>> Oracle::place(const Job& job, const std::ve
       free[{npu.node_order, kind_of(npu.report)}].emplace_back(npu.report.physical_id, NpuIndex(i));
   }
   for (auto& [key, list] : free) {
-    const auto& [node, kind] = key;
+    const Kind& kind = std::get<1>(key);
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) continue;
     if (list.size() < static_cast<std::size_t>(job.spec.request.npus)) continue;
     const bool is_kept = std::any_of(keeping.of.begin(), keeping.of.end(), [&](const auto& kept) {
       return std::get<0>(kept) == kind && healthy[key] >= std::get<1>(kept);
     });
     if (is_kept) continue;
-    const Key rank{std::get<0>(kind), static_cast<std::int32_t>(list.size()), node, kind};
+    const Key rank{std::get<0>(kind), static_cast<std::int32_t>(list.size()), std::get<0>(key), kind};
     if (best && *best <= rank) continue;
     best = rank;
     std::sort(list.begin(), list.end());
