@@ -74,6 +74,19 @@ Result<void> follow(Session& session, const std::string& job, std::optional<std:
   return {};
 }
 
+// Nothing, and nothing yet, look alike.
+void say_if_not_started(Session& session, const std::string& job) {
+  const Result<wire::JobView> view = session.api().job(job);
+  const bool queued = view && (view->state == JobState::kReady || view->state == JobState::kWaiting);
+  if (queued && view->attempt == 0) session.say(render_state(*view));
+}
+
+Result<void> copy_once(Session& session, const std::string& job, std::optional<std::int32_t> attempt) {
+  TG_TRY_VOID(copy_attempt(session, job, {attempt, 0, false}));
+  if (!attempt) say_if_not_started(session, job);
+  return {};
+}
+
 }  // namespace
 
 int run_logs(Session& session, const LogsOptions& options) {
@@ -83,8 +96,8 @@ int run_logs(Session& session, const LogsOptions& options) {
     if (!number) return session.report(number.error());
     attempt = static_cast<std::int32_t>(std::min<std::int64_t>(*number, INT32_MAX));
   }
-  const Result<void> done = options.follow ? follow(session, options.job, attempt)
-                                           : copy_attempt(session, options.job, {attempt, 0, false});
+  const Result<void> done =
+      options.follow ? follow(session, options.job, attempt) : copy_once(session, options.job, attempt);
   return done ? wire::kExitOk : session.report(done.error());
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <ostream>
@@ -25,12 +26,20 @@ Result<std::string> read_all(std::istream& in, const std::string& name) {
           "apply it in parts");
     }
   }
-  if (in.bad()) return fail(Code::kInvalidArgument, "cli.file.unreadable", "cannot read " + name);
+  if (in.bad()) {
+    return fail(Code::kInvalidArgument, "cli.file.unreadable", "cannot read " + name,
+                "check the disk and the rights");
+  }
   return text;
 }
 
 Result<std::string> read_input(Session& session, const std::string& file) {
   if (file == "-") return read_all(session.streams().in, "standard input");
+  std::error_code unknown;
+  if (std::filesystem::is_directory(file, unknown)) {
+    return fail(Code::kInvalidArgument, "cli.file.unreadable", "--file '" + file + "' is a directory",
+                "name one of the files in it");
+  }
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) {

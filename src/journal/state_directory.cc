@@ -16,13 +16,16 @@ namespace tangram::journal {
 namespace {
 
 constexpr mode_t kDirectoryMode = 0700;
+// Others pass through: the socket may lie below the same root.
+constexpr mode_t kParentMode = 0755;
 constexpr mode_t kFileMode = 0600;
 constexpr std::size_t kSmallFileBytes = 64;
 
 Result<void> make_directories(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
-    if (mkdir(part.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
+    const mode_t mode = end == std::string::npos ? kDirectoryMode : kParentMode;
+    if (mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
       return fail(system_error("cannot make the directory " + part, errno));
     }
     if (end == std::string::npos) return {};

@@ -100,7 +100,11 @@ std::string cannot_execute(const SuperviseSpec& spec, int error) {
   const std::string& program = spec.launch.argv[0];
   std::string text = "cannot execute " + program + ": " + errno_text(error);
   const bool private_tmp = program.starts_with("/tmp/") || program.starts_with("/var/tmp/");
-  if (error == ENOENT && spec.walls.namespaces && private_tmp) text += " (each job has a /tmp of its own)";
+  if (error != ENOENT) return text;
+  if (program.starts_with('/') && access(program.c_str(), F_OK) == 0) {
+    return "cannot execute " + program + ": the interpreter that it names does not exist";
+  }
+  if (spec.walls.namespaces && private_tmp) text += " (each job has a /tmp of its own)";
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "scheduler/blockers.h"
 #include "scheduler/judge.h"
 #include "scheduler/replay.h"
 #include "scheduler/state.h"
@@ -62,55 +63,29 @@ class Explainer {
     if (verdict.outcome == Verdict::Outcome::kQuotaKept) add_kept_blocker(verdict);
     if (verdict.outcome != Verdict::Outcome::kQuota || !blockers_.empty()) return;
     // No limit is too small for every kind, but each kind is too much for some limit.
-    for (std::uint32_t kind = group_.first_kind; kind < state_.fleet.kind_count(); ++kind) {
-      if (state_.fleet.kind(kind).present_on_node_max < job_.spec.request.npus) continue;
-      const Amounts charge = charge_on(state_.fleet, kind, job_.spec.request, job_.spec.bandwidth_bps);
+    each_charge(state_.fleet, job_.spec, group_.first_kind, [this](const Amounts& charge) {
       const std::optional<QuotaBlock> block = state_.tenants.first_block(job_.spec.tenant, charge);
       TG_ASSERT(block.has_value(), "each kind is blocked");
       add_limit_blocker(block->tenant, block->countable, charge);
-    }
+    });
   }
 
   void add_static_blockers(TenantId at) {
-    Blocker blocker;
-    blocker.tenant = at;
-    if (!state_.tenants.allows(at, job_.spec.priority)) {
-      blocker.reason = ReasonCode::kQuotaPriority;
-      blocker.dimension = Dimension::kPriorities;
-      blocker.asked = static_cast<std::int64_t>(job_.spec.priority);
-      blocker.limit = state_.tenants.spec(at).quota.priorities.bits;
-      blockers_.push_back(blocker);
-    }
-    if (job_.spec.request.memory_per_npu > state_.tenants.memory_per_npu(at)) {
-      blocker.reason = ReasonCode::kQuotaMemoryPerNpu;
-      blocker.dimension = Dimension::kMemoryPerNpu;
-      blocker.asked = job_.spec.request.memory_per_npu.count;
-      blocker.limit = state_.tenants.memory_per_npu(at).count;
-      blockers_.push_back(blocker);
-    }
+    if (const auto blocker = priority_blocker(state_, at, job_.spec)) blockers_.push_back(*blocker);
+    if (const auto blocker = memory_blocker(state_, at, job_.spec)) blockers_.push_back(*blocker);
   }
 
-  void add_limit_blocker(TenantId at, Countable countable, const Amounts& amounts) {
-    const std::size_t i = index_of(countable);
-    const std::int64_t asked = amounts[i];
-    const std::int64_t limit = state_.tenants.limit(at)[i];
-    const std::int64_t used = state_.tenants.used(at)[i];
-    if (asked == 0 || used + asked <= limit) return;
-    Blocker blocker;
-    blocker.reason = asked > limit ? never_reason(countable) : wait_reason(countable);
-    blocker.tenant = at;
-    blocker.dimension = dimension_of(countable);
-    blocker.asked = asked;
-    blocker.used = used;
-    blocker.limit = limit;
+  void add_limit_blocker(TenantId at, Countable countable, const Amounts& charge) {
+    std::optional<Blocker> blocker = limit_blocker(state_, at, countable, charge);
+    if (!blocker) return;
     for (const Handle other : active_) {
       const JobRecord& holder = state_.queue.job(other);
-      if (blocker.holders.size() == kHoldersMax) break;
-      if (holder.charge[i] > 0 && state_.tenants.is_below(holder.spec.tenant, at)) {
-        blocker.holders.push_back(holder.spec.id);
+      if (blocker->holders.size() == kHoldersMax) break;
+      if (holder.charge[index_of(countable)] > 0 && state_.tenants.is_below(holder.spec.tenant, at)) {
+        blocker->holders.push_back(holder.spec.id);
       }
     }
-    blockers_.push_back(std::move(blocker));
+    blockers_.push_back(std::move(*blocker));
   }
 
   void add_kept_blocker(const Verdict& verdict) {
@@ -133,29 +108,25 @@ class Explainer {
   void add_capacity_blocker(const Verdict& verdict) {
     const Fleet& fleet = state_.fleet;
     const std::int32_t npus = job_.spec.request.npus;
-    Blocker blocker;
-    blocker.asked = npus;
-    blocker.reason = Judge(state_, now_).impossible(npus, group_.first_kind);
+    ReasonCode reason = Judge(state_, now_).impossible(npus, group_.first_kind);
+    JobId kept_for;
     if (verdict.outcome == Verdict::Outcome::kCapacity) {
-      blocker.reason = verdict.reason;
-      blocker.kept_for = verdict.kept_for;
-    } else if (blocker.reason == ReasonCode::kNone) {
+      reason = verdict.reason;
+      kept_for = verdict.kept_for;
+    } else if (reason == ReasonCode::kNone) {
       if (fleet.fits(npus, group_.first_kind, {})) return;
       const bool unhealthy =
           !fleet.exists_healthy(npus, group_.first_kind) || fleet.fits_if_healthy(npus, group_.first_kind);
-      blocker.reason = unhealthy ? ReasonCode::kNpusUnhealthy : ReasonCode::kNpusBusy;
+      reason = unhealthy ? ReasonCode::kNpusUnhealthy : ReasonCode::kNpusBusy;
     }
-    for (std::uint32_t kind = group_.first_kind; kind < fleet.kind_count(); ++kind) {
-      blocker.limit += fleet.kind(kind).present;
-      blocker.free += fleet.kind(kind).free;
-      blocker.unhealthy += fleet.kind(kind).present - fleet.kind(kind).healthy;
-    }
+    Blocker blocker = capacity_blocker(state_, reason, npus, group_.first_kind);
+    blocker.kept_for = kept_for;
     for (const Handle other : active_) {
       const JobRecord& holder = state_.queue.job(other);
       const std::uint32_t kind = fleet.npu(holder.first_npu).kind;
       if (kind == kNoKind || kind < group_.first_kind) continue;
-      blocker.used += holder.charge[index_of(Countable::kNpus)];
-      if (blocker.holders.size() < kHoldersMax) blocker.holders.push_back(holder.spec.id);
+      if (blocker.holders.size() == kHoldersMax) break;
+      blocker.holders.push_back(holder.spec.id);
     }
     blockers_.push_back(std::move(blocker));
   }

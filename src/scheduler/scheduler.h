@@ -43,11 +43,12 @@ struct Blocker {
   Dimension dimension = Dimension::kNpus;
   std::int64_t asked = 0;  // in the unit of the dimension: NPUs, bytes, cores, jobs, bits/s
   std::int64_t used = 0;
-  std::int64_t limit = 0;      // capacity reasons: NPUs that exist and would fit
-  std::int64_t free = 0;       // capacity reasons: of those, free and healthy
-  std::int64_t unhealthy = 0;  // capacity reasons
-  JobId kept_for;              // kNpusKept, kQuotaKept
-  std::vector<JobId> holders;  // who holds what is missing, first to end first, at most 16
+  std::int64_t limit = 0;                // capacity reasons: NPUs that exist and would fit
+  std::int64_t free = 0;                 // capacity reasons: of those, free and healthy
+  std::int64_t unhealthy = 0;            // capacity reasons
+  std::vector<NpuIndex> unhealthy_npus;  // of those, ascending, at most 16
+  JobId kept_for;                        // kNpusKept, kQuotaKept
+  std::vector<JobId> holders;            // who holds what is missing, first to end first, at most 16
 };
 
 // Something that would let the job start, replayed on a copy of the state before it is offered.
@@ -129,6 +130,10 @@ class Scheduler {
   // Why a queued job waits and what would start it. Expensive (replays on copies): call it on a copy.
   Result<Explanation> explain(JobId job, TimeMs now) const;
 
+  // The numbers behind `reason` for a job that waits, or is refused, for it; none when there are none
+  // or the reason no longer holds. Cheap: one look, nothing is replayed; holders are not named.
+  std::optional<Blocker> blocker(const JobSpec& spec, ReasonCode reason) const;
+
   // ---- views. Order is always that of the handles or of the queue, never of a hash.
   TenantId next_tenant_id() const;
   std::optional<TenantId> find_tenant(std::string_view name) const;
@@ -142,6 +147,7 @@ class Scheduler {
   std::vector<JobId> active() const;  // starting and running, by id
   std::size_t queue_length() const;
   std::vector<NpuView> npus() const;
+  std::optional<NpuView> npu(NpuIndex index) const;
   std::string node_name(NodeIndex node) const;
   std::optional<NpuIndex> find_npu(std::string_view node, std::uint32_t physical_id) const;
   SettingsChanged settings() const;

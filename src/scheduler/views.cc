@@ -127,12 +127,14 @@ std::size_t Scheduler::queue_length() const {
 std::vector<NpuView> Scheduler::npus() const {
   std::vector<NpuView> views;
   views.reserve(state_->fleet.npu_count());
-  for (std::uint32_t i = 0; i < state_->fleet.npu_count(); ++i) {
-    const Fleet::Npu& npu = state_->fleet.npu(NpuIndex(i));
-    views.push_back(
-        {NpuIndex(i), npu.node, npu.report, npu.job.valid() ? NpuMode::kWhole : NpuMode::kFree, npu.job});
-  }
+  for (std::uint32_t i = 0; i < state_->fleet.npu_count(); ++i) views.push_back(*npu(NpuIndex(i)));
   return views;
+}
+
+std::optional<NpuView> Scheduler::npu(NpuIndex index) const {
+  if (index.value >= state_->fleet.npu_count()) return std::nullopt;
+  const Fleet::Npu& npu = state_->fleet.npu(index);
+  return NpuView{index, npu.node, npu.report, npu.job.valid() ? NpuMode::kWhole : NpuMode::kFree, npu.job};
 }
 
 std::string Scheduler::node_name(NodeIndex node) const {

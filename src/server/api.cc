@@ -74,7 +74,6 @@ net::Response method_refused(const net::Request& request, const std::string& all
                     {},
                     nullptr};
   net::Response response = problem_response(error);
-  response.status = 405;
   response.headers.set("Allow", allowed);
   return response;
 }

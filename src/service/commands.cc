@@ -98,29 +98,25 @@ Answer problem(const Error& error) {
   return {wire::http_status(error), wire::write_problem(error)};
 }
 
-// Submits one job; a --no-wait job that cannot start at once is an error, although it is on record.
-struct Submitted {
-  Result<wire::JobView> view;
-  bool recorded = false;
-};
+// Records one job: its id, or why there is none.
+Result<JobId> record_job(Transaction& transaction, const Options& options, const Caller& caller,
+                         const Result<wire::JobSubmission>& submission, const SubmitRequest& request) {
+  if (!submission) return fail(submission.error());
+  TG_TRY(auto record, resolve_submission(transaction.state(), options, caller, *submission));
+  record.program.idempotency_key = request.idempotency_key;
+  if (!request.idempotency_key.empty()) record.program.request_hash = request.request_hash;
+  const JobId job = record.input.spec.id;
+  transaction.record(std::move(record));
+  return job;
+}
 
-Submitted submit_one(Transaction& transaction, const Options& options, const Caller& caller,
-                     const Result<wire::JobSubmission>& submission, const SubmitRequest& request) {
-  if (!submission) return {fail(submission.error()), false};
-  auto record = resolve_submission(transaction.state(), options, caller, *submission);
-  if (!record) return {fail(std::move(record).error()), false};
-  record->program.idempotency_key = request.idempotency_key;
-  if (!request.idempotency_key.empty()) record->program.request_hash = request.request_hash;
-  const JobSpec spec = record->input.spec;
-  transaction.record(std::move(*record));
-  if (spec.no_wait) {
-    transaction.decide();
-    const auto ended = transaction.state().ended(spec.id);
-    if (ended && ended->outcome == Outcome::kRefused) {
-      return {fail(make_refusal(transaction.state(), *ended)), true};
-    }
-  }
-  return {make_job_view(transaction.state(), spec.id), true};
+// What the client is told once it is decided; a job that was not to wait and could not start is an error,
+// although it is on record.
+Result<wire::JobView> answer_for(const State& state, const Result<JobId>& job) {
+  if (!job) return fail(job.error());
+  const auto ended = state.ended(*job);
+  if (ended && ended->outcome == Outcome::kRefused) return fail(make_refusal(state, *ended));
+  return make_job_view(state, *job);
 }
 
 Answer submit_all(Transaction& transaction, const Options& options, const Caller& caller,
@@ -136,21 +132,25 @@ Answer submit_all(Transaction& transaction, const Options& options, const Caller
                       nullptr});
     }
   }
+  std::vector<Result<JobId>> jobs;
+  for (const auto& submission : request.submissions.items) {
+    jobs.push_back(record_job(transaction, options, caller, submission, request));
+    // Decided one by one, so that one that is not to wait finds what those before it left.
+    if (jobs.back() && submission->no_wait) transaction.decide();
+  }
+  const bool recorded =
+      std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.has_value(); });
+  if (recorded) transaction.decide();
+
   Answer answer;
-  bool recorded = false;
+  const State& state = transaction.state();
   if (request.submissions.batch) {
     wire::SubmitAnswer items;
-    for (const auto& submission : request.submissions.items) {
-      Submitted submitted = submit_one(transaction, options, caller, submission, request);
-      recorded = recorded || submitted.recorded;
-      items.items.push_back(std::move(submitted.view));
-    }
+    for (const auto& job : jobs) items.items.push_back(answer_for(state, job));
     answer = {200, wire::write(items)};
   } else {
-    const Submitted submitted =
-        submit_one(transaction, options, caller, request.submissions.items.front(), request);
-    recorded = submitted.recorded;
-    answer = submitted.view ? Answer{201, wire::write(*submitted.view)} : problem(submitted.view.error());
+    const auto view = answer_for(state, jobs.front());
+    answer = view ? Answer{201, wire::write(*view)} : problem(view.error());
   }
   if (recorded && !request.idempotency_key.empty()) {
     transaction.record(wire::IdempotentAnswer{caller.uid, request.idempotency_key, request.request_hash,

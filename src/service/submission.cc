@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "service/views.h"
 #include "wire/texts.h"
 
 namespace tangram::service {
@@ -79,6 +80,7 @@ struct HostField {
   std::optional<std::int64_t> asked;
   std::optional<std::int64_t> tenant_default;
   std::int64_t daemon_default;
+  std::string (*format)(std::int64_t);
 };
 
 Result<std::int64_t> resolve_host(const HostField& field) {
@@ -86,10 +88,20 @@ Result<std::int64_t> resolve_host(const HostField& field) {
   const std::int64_t value = field.asked.value_or(bound);
   if (value <= bound) return value;
   return fail(Code::kPolicyRefused, "host." + std::string(field.name) + ".above_limit",
-              "host." + std::string(field.name) + ": asked for " + std::to_string(value) + ", at most " +
-                  std::to_string(bound) + " is allowed",
-              "ask for less, or ask the operator to raise jobDefaults of the tenant",
+              "host." + std::string(field.name) + ": the job asks for " + field.format(value) +
+                  " and may have at most " + field.format(bound),
+              "submit it with --host-" + std::string(field.name) + " " + field.format(bound) +
+                  " or less, or ask the operator to raise spec.jobDefaults." + std::string(field.name) +
+                  " of the tenant",
               {{"requested", value}, {"limit", bound}});
+}
+
+std::string format_memory(std::int64_t count) {
+  return format_bytes(Bytes(count));
+}
+
+std::string format_count(std::int64_t count) {
+  return std::to_string(count);
 }
 
 std::optional<std::int64_t> count_of(const std::optional<Bytes>& bytes) {
@@ -102,11 +114,13 @@ Result<HostLimits> resolve_host_limits(const Options& options, const wire::Tenan
   const wire::HostLimitsDoc tenant = extras != nullptr ? extras->job_defaults : wire::HostLimitsDoc{};
   const HostLimits& daemon = options.host_defaults;
   HostLimits limits;
-  TG_TRY(limits.cpu_milli, resolve_host({"cpus", asked.cpu_milli, tenant.cpu_milli, daemon.cpu_milli}));
-  TG_TRY(const std::int64_t memory,
-         resolve_host({"memory", count_of(asked.memory), count_of(tenant.memory), daemon.memory.count}));
+  TG_TRY(limits.cpu_milli,
+         resolve_host({"cpus", asked.cpu_milli, tenant.cpu_milli, daemon.cpu_milli, wire::format_cpus}));
+  TG_TRY(const std::int64_t memory, resolve_host({"memory", count_of(asked.memory), count_of(tenant.memory),
+                                                  daemon.memory.count, format_memory}));
   limits.memory = Bytes(memory);
-  TG_TRY(limits.processes, resolve_host({"processes", asked.processes, tenant.processes, daemon.processes}));
+  TG_TRY(limits.processes,
+         resolve_host({"processes", asked.processes, tenant.processes, daemon.processes, format_count}));
   return limits;
 }
 
@@ -165,7 +179,9 @@ Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Op
   program.submitter_uid = caller.uid;
   TG_TRY(program.host, resolve_host_limits(options, state.extras(tenant), submission.host));
 
-  TG_TRY_VOID(state.core().check(Input(record.input)));
+  if (auto checked = state.core().check(Input(record.input)); !checked) {
+    return fail(reword_refusal(state, spec, std::move(checked).error()));
+  }
   return record;
 }
 

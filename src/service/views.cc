@@ -22,128 +22,9 @@ std::optional<Bytes> asked_memory(const Request& request) {
   return request.memory_per_npu;
 }
 
-std::int64_t used_of(const Usage& usage, Dimension dimension) {
-  switch (dimension) {
-    case Dimension::kNpus:
-      return usage.npus;
-    case Dimension::kMemoryTotal:
-      return usage.memory_total.count;
-    case Dimension::kAiCores:
-      return usage.ai_cores;
-    case Dimension::kRunningJobs:
-      return usage.running_jobs;
-    case Dimension::kBandwidth:
-      return usage.bandwidth_bps;
-    case Dimension::kMemoryPerNpu:
-    case Dimension::kRunTime:
-    case Dimension::kPriorities:
-      break;
-  }
-  return 0;
-}
-
-std::int64_t limit_of(const Quota& quota, Dimension dimension) {
-  switch (dimension) {
-    case Dimension::kNpus:
-      return quota.npus;
-    case Dimension::kMemoryTotal:
-      return quota.memory_total.count;
-    case Dimension::kAiCores:
-      return quota.ai_cores;
-    case Dimension::kRunningJobs:
-      return quota.running_jobs;
-    case Dimension::kBandwidth:
-      return quota.bandwidth_bps;
-    case Dimension::kMemoryPerNpu:
-    case Dimension::kRunTime:
-    case Dimension::kPriorities:
-      break;
-  }
-  return kUnlimited;
-}
-
-// The dimensions whose use can be shown beside a waiting job without a replay, and what the job adds to them.
-std::optional<std::pair<Dimension, std::int64_t>> charge_of(const JobSpec& spec, ReasonCode reason) {
-  switch (reason) {
-    case ReasonCode::kQuotaNpus:
-      return std::pair{Dimension::kNpus, std::int64_t{spec.request.npus}};
-    case ReasonCode::kQuotaRunningJobs:
-      return std::pair{Dimension::kRunningJobs, std::int64_t{1}};
-    case ReasonCode::kQuotaBandwidth:
-      return std::pair{Dimension::kBandwidth, spec.bandwidth_bps};
-    case ReasonCode::kNone:
-    case ReasonCode::kQuotaMemoryTotal:
-    case ReasonCode::kQuotaAiCores:
-    case ReasonCode::kQuotaKept:
-    case ReasonCode::kQuotaMemoryPerNpu:
-    case ReasonCode::kQuotaRunTime:
-    case ReasonCode::kQuotaPriority:
-    case ReasonCode::kQuotaNpusNever:
-    case ReasonCode::kQuotaMemoryTotalNever:
-    case ReasonCode::kQuotaAiCoresNever:
-    case ReasonCode::kQuotaRunningJobsNever:
-    case ReasonCode::kQuotaBandwidthNever:
-    case ReasonCode::kNpusBusy:
-    case ReasonCode::kNpusUnhealthy:
-    case ReasonCode::kNpusKept:
-    case ReasonCode::kNpusNever:
-    case ReasonCode::kMemoryNever:
-    case ReasonCode::kNoDevices:
-    case ReasonCode::kSliceUnsupported:
-    case ReasonCode::kShareUnsupported:
-      break;
-  }
-  return std::nullopt;
-}
-
-// The tenant on the path to the top whose limit the job would pass.
-std::optional<Blocker> quota_blocker(const Scheduler& core, const JobSpec& spec, ReasonCode reason) {
-  const auto charge = charge_of(spec, reason);
-  if (!charge) return std::nullopt;
-  for (std::optional<TenantId> at = spec.tenant; at;) {
-    const auto tenant = core.tenant(*at);
-    if (!tenant) return std::nullopt;
-    Blocker blocker;
-    blocker.reason = reason;
-    blocker.tenant = *at;
-    blocker.dimension = charge->first;
-    blocker.asked = charge->second;
-    blocker.used = used_of(tenant->used, charge->first);
-    blocker.limit = limit_of(tenant->spec.quota, charge->first);
-    if (blocker.used + blocker.asked > blocker.limit) return blocker;
-    at = tenant->spec.parent.empty() ? std::nullopt : core.find_tenant(tenant->spec.parent);
-  }
-  return std::nullopt;
-}
-
-std::optional<Blocker> capacity_blocker(const Scheduler& core, const JobSpec& spec, ReasonCode reason) {
-  if (reason != ReasonCode::kNpusBusy && reason != ReasonCode::kNpusUnhealthy) return std::nullopt;
-  Blocker blocker;
-  blocker.reason = reason;
-  blocker.asked = spec.request.npus;
-  for (const NpuView& npu : core.npus()) {
-    if (npu.report.memory < spec.request.memory_per_npu) continue;
-    ++blocker.limit;
-    if (npu.report.health != Health::kOk) {
-      ++blocker.unhealthy;
-    } else if (npu.mode == NpuMode::kFree) {
-      ++blocker.free;
-    }
-  }
-  blocker.used = blocker.limit - blocker.free;
-  return blocker;
-}
-
-// The numbers behind a reason as far as they can be had without a replay.
-std::optional<Blocker> find_blocker(const Scheduler& core, const JobSpec& spec, ReasonCode reason) {
-  auto blocker = quota_blocker(core, spec, reason);
-  if (!blocker) blocker = capacity_blocker(core, spec, reason);
-  return blocker;
-}
-
 std::optional<wire::ReasonView> waiting_reason(const State& state, const JobStatus& status) {
   if (status.state != JobState::kWaiting) return std::nullopt;
-  const auto blocker = find_blocker(state.core(), status.spec, status.reason);
+  const auto blocker = state.core().blocker(status.spec, status.reason);
   if (!blocker) return wire::make_reason(status.reason, Language::kEnglish);
   return wire::make_reason(status.spec, *blocker, names_of(state), Language::kEnglish);
 }
@@ -235,6 +116,10 @@ wire::Names names_of(const State& state) {
     if (const LiveJob* live = state.live(id)) return live->program->name;
     if (const auto ended = state.ended(id)) return ended->program->name;
     return std::string();
+  };
+  names.npu = [&state](NpuIndex index) {
+    const auto npu = state.core().npu(index);
+    return npu ? "NPU " + std::to_string(npu->report.physical_id) : std::string();
   };
   return names;
 }
@@ -342,11 +227,22 @@ wire::QuotaView make_quota_view(const State& state, TenantId tenant) {
   return view;
 }
 
+Error reword_refusal(const State& state, const JobSpec& spec, Error error) {
+  const auto code = wire::find_reason_code(error.reason);
+  const auto blocker = code ? state.core().blocker(spec, *code) : std::nullopt;
+  if (!blocker || !blocker->tenant.valid()) return error;  // no quota: the core says it best
+  wire::ReasonView reason = wire::make_reason(spec, *blocker, names_of(state), Language::kEnglish);
+  error.message = std::move(reason.message);
+  error.hint = std::move(reason.hint);
+  error.details = std::move(reason.details);
+  return error;
+}
+
 Error make_refusal(const State& state, const EndedJob& refused) {
   const JobSpec& spec = refused.status.spec;
   Blocker code_only;
   code_only.reason = refused.refusal;
-  const Blocker blocker = find_blocker(state.core(), spec, refused.refusal).value_or(code_only);
+  const Blocker blocker = state.core().blocker(spec, refused.refusal).value_or(code_only);
   Error error = wire::make_refusal(spec, blocker, names_of(state), Language::kEnglish);
   error.details.emplace_back("job", format_job_id(spec.id));
   return error;

@@ -46,6 +46,9 @@ wire::StatusView make_status(const State& state, const Options& options, const C
 
 wire::QuotaView make_quota_view(const State& state, TenantId tenant);
 
+// The core's refusal of a job in the words that the queue and `why` use.
+Error reword_refusal(const State& state, const JobSpec& spec, Error error);
+
 // What a client is told of a --no-wait job that could not start at once.
 Error make_refusal(const State& state, const EndedJob& refused);
 

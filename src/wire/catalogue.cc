@@ -89,10 +89,10 @@ constexpr std::array<ReasonTemplate, 22> kTemplates = {{
      "任务需要同一节点上的 {asked}；符合要求的有 {limit}，其中空闲且健康的有 {free}{holders}",
      "see who holds them: tangram status", "查看占用情况：tangram status"},
     {ReasonCode::kNpusUnhealthy, false,
-     "the job needs {asked} of one node; of {limit} that would do, {unhealthy} not healthy, {free} "
-     "free{holders}",
-     "任务需要同一节点上的 {asked}；符合要求的有 {limit}，其中不健康的有 {unhealthy}，空闲的有 "
-     "{free}{holders}",
+     "the job needs {asked} of one node; of {limit} that would do, {unhealthy} not "
+     "healthy{unhealthy_npus}, {free} free{holders}",
+     "任务需要同一节点上的 {asked}；符合要求的有 {limit}，其中不健康的有 "
+     "{unhealthy}{unhealthy_npus}，空闲的有 {free}{holders}",
      "see what is wrong with them: tangram status", "查看故障原因：tangram status"},
     {ReasonCode::kNpusKept, false,
      "the NPUs that are free are kept for job {kept_for}, which waited past the bound",

@@ -89,6 +89,18 @@ std::string holders_phrase(const Blocker& blocker, const Names& names, Language 
   return language == Language::kChinese ? "；占用者：" + all : "; held by " + all;
 }
 
+// Which ones, so that nobody has to look for them.
+std::string unhealthy_phrase(const Blocker& blocker, const Names& names, Language language) {
+  const bool chinese = language == Language::kChinese;
+  std::string all;
+  for (const NpuIndex npu : blocker.unhealthy_npus) {
+    const std::string name = names.npu ? names.npu(npu) : std::string();
+    if (!name.empty()) all += (all.empty() ? "" : chinese ? "、" : ", ") + name;
+  }
+  if (all.empty()) return {};
+  return chinese ? "（" + all + "）" : " (" + all + ")";
+}
+
 std::string exist_phrase(const Blocker& blocker, Language language) {
   if (blocker.limit <= 0) return {};
   const std::string amount = format_amount(Dimension::kNpus, blocker.limit, language);
@@ -133,6 +145,7 @@ std::string fill(std::string_view text, const JobSpec& spec, const Blocker& bloc
   set("limit_option", bare_amount(dimension, blocker.limit));
   set("free", counted(blocker.free, language));
   set("unhealthy", counted(blocker.unhealthy, language));
+  set("unhealthy_npus", unhealthy_phrase(blocker, names, language));
   set("holders", holders_phrase(blocker, names, language));
   set("exist", exist_phrase(blocker, language));
   set("allowed",
@@ -257,6 +270,13 @@ std::string describe(ReasonCode code, Language language) {
   const ReasonText* reason = find_reason(token(code));
   if (reason == nullptr) return {};
   return std::string(language == Language::kChinese ? reason->chinese : reason->english);
+}
+
+std::optional<ReasonCode> find_reason_code(std::string_view text) {
+  for (const ReasonTemplate& entry : reason_templates()) {
+    if (token(entry.code) == text) return entry.code;
+  }
+  return std::nullopt;
 }
 
 ReasonView make_reason(ReasonCode code, Language language) {

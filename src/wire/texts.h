@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +27,8 @@ Language language_of(std::string_view locale);
 // tenant".
 struct Names {
   std::function<std::string(TenantId)> tenant;
-  std::function<std::string(JobId)> job;  // the name ("train-017"), or the id for one without
+  std::function<std::string(JobId)> job;     // the name ("train-017"), or the id for one without
+  std::function<std::string(NpuIndex)> npu;  // "NPU 3"
 };
 
 std::string format_job_id(JobId job);  // "j-17"
@@ -47,6 +49,9 @@ struct ReasonText {
 };
 std::span<const ReasonText> reason_catalogue();
 const ReasonText* find_reason(std::string_view token);
+
+// The code behind a token; none for tokens that are no reason of the core.
+std::optional<ReasonCode> find_reason_code(std::string_view token);
 
 // With names and numbers. `spec` is the job that waits (or is to be refused).
 ReasonView make_reason(const JobSpec& spec, const Blocker& blocker, const Names& names, Language language);
