@@ -74,6 +74,7 @@ Attempts::Attempts(Executor& executor, StateCell& cell, Writer& writer, DeviceWa
       timer_(timer),
       options_(options),
       pool_(options.effect_threads),
+      removals_(1),
       gate_(std::make_shared<Gate>()) {
   gate_->target = this;
 }
@@ -126,6 +127,7 @@ void Attempts::stop() {
     gate_->target = nullptr;
   }
   pool_.stop();
+  removals_.stop();
 }
 
 void Attempts::adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& identity) {
@@ -339,7 +341,11 @@ void Attempts::report_end(const AttemptExit& exit) {
 }
 
 void Attempts::forget(JobId job, std::int32_t attempts) {
-  pool_.post([this, job, attempts] {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!forgetting_.insert(job).second) return;
+  }
+  removals_.post([this, job, attempts] {
     for (std::int32_t attempt = 1; attempt <= attempts; ++attempt) {
       const auto removed = executor_.remove(key_of(job, attempt));
       // An attempt that was never prepared left nothing behind.
@@ -348,6 +354,10 @@ void Attempts::forget(JobId job, std::int32_t attempts) {
       }
     }
     TG_CRASH_POINT("service.before_forgotten");
+    {
+      const std::lock_guard lock(mutex_);
+      forgetting_.erase(job);
+    }
     writer_.report({[job](Transaction& transaction) {
                       if (transaction.state().ended(job)) transaction.record(wire::JobForgotten{job});
                     },
