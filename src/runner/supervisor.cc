@@ -95,7 +95,9 @@ Result<void> Supervisor::get_ready() {
   if (flock(kLockFd, LOCK_EX | LOCK_NB) != 0) return fail(system_error("cannot lock " + dir_.lock(), errno));
   connections_.emplace_back(kControlFd);
   TG_TRY(listener_, listen_at(dir_.control()));
-  for (const std::string& path : {dir_.work(), dir_.tmp()}) {
+  std::vector<std::string> own_dirs = {dir_.work()};
+  if (!spec_.walls.namespaces) own_dirs.push_back(dir_.tmp());
+  for (const std::string& path : own_dirs) {
     TG_TRY_VOID(make_directory(path, 0700));
     if (spec_.walls.user && chown(path.c_str(), spec_.launch.uid, spec_.launch.gid) != 0) {
       return fail(system_error("cannot give " + path + " to the tenant", errno));
@@ -281,7 +283,10 @@ void Supervisor::finish_if_empty() {
 
 void Supervisor::finish() {
   phase_ = Phase::kOver;
-  if (log_pipe_.valid()) drain_log(1 << 20);
+  // What the pipe holds and no more: somebody outside of the job may have been handed the other end.
+  if (log_pipe_.valid()) {
+    drain_log(fcntl(log_pipe_.get(), F_GETPIPE_SZ) / static_cast<int>(kLogReadBytes) + 1);
+  }
   if (log_) log_->finish();
   observed_.out_of_memory_kills = cgroup_.out_of_memory_kills();
   const AttemptExit record = verdict(spec_.launch, observed_);
