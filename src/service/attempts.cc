@@ -1,6 +1,9 @@
 #include "service/attempts.h"
 
+#include <pwd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <memory>
@@ -56,6 +59,16 @@ AttemptExit ending(const AttemptKey& key, Outcome outcome, std::string message) 
   exit.outcome = outcome;
   exit.message = std::move(message);
   return exit;
+}
+
+// The user's primary group where the host knows the user; a group that only happens to have the same number
+// (docker, disk) may carry rights. A lookup may ask a directory service: never under a lock.
+gid_t primary_group(uid_t uid) {
+  std::array<char, 16384> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const int error = getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
+  return error == 0 && found != nullptr ? found->pw_gid : uid;
 }
 
 std::optional<std::int64_t> widen(const std::optional<int>& value) {
@@ -157,7 +170,7 @@ void Attempts::on_records(std::span<const wire::JournalRecord> records) {
 
 void Attempts::launch(JobId job, std::int32_t attempt) {
   bool cancelled = false;
-  const auto spec = cell_.read([&](const State& state) -> std::optional<LaunchSpec> {
+  auto spec = cell_.read([&](const State& state) -> std::optional<LaunchSpec> {
     const auto status = active(state, job, attempt);
     if (!status) return std::nullopt;
     cancelled = status->cancel_requested;
@@ -168,6 +181,7 @@ void Attempts::launch(JobId job, std::int32_t attempt) {
     report_end(ending(spec->key, Outcome::kCancelled, "cancelled before it started"));
     return;
   }
+  if (options_.own_uid == 0) spec->gid = primary_group(spec->uid);
   TG_CRASH_POINT("service.before_prepare");
   auto prepared = executor_.prepare(*spec);
   TG_CRASH_POINT("service.after_prepare");
