@@ -36,8 +36,22 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::info;
 }
 
+// Messages carry words of strangers: no line break may forge a line, no escape code reach a terminal. The
+// second form of control characters is that of UTF-8, C2 80 to C2 9F.
+std::string one_line(std::string_view message) {
+  std::string line(message);
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(line[i]);
+    const auto before = static_cast<unsigned char>(i > 0 ? line[i - 1] : '\0');
+    if (byte < 0x20 || byte == 0x7F || (before == 0xC2 && byte < 0xA0)) line[i] = '?';
+  }
+  return line;
+}
+
 void write(spdlog::level::level_enum level, std::string_view message) {
-  logger()->log(level, spdlog::string_view_t(message.data(), message.size()));
+  if (!logger()->should_log(level)) return;
+  const std::string line = one_line(message);
+  logger()->log(level, spdlog::string_view_t(line.data(), line.size()));
 }
 
 }  // namespace

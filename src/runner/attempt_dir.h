@@ -7,7 +7,8 @@
 //   started       exists once `go` was received
 //   log           output of the job, bounded: see log_file.h
 //   exit.json     the exit record
-//   work/ tmp/    the job's own directory, and its /tmp
+//   work/         the job's own directory
+//   tmp/          its place for temporary files, where it has no /tmp of its own
 #pragma once
 
 #include <optional>

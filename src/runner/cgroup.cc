@@ -176,6 +176,13 @@ bool CgroupParent::can_filter_devices() const {
   });
 }
 
+std::vector<std::string> CgroupParent::paths() const {
+  std::vector<std::string> all;
+  all.reserve(dirs_.size());
+  for (const CgroupDir& dir : dirs_) all.push_back(dir.path);
+  return all;
+}
+
 std::vector<CgroupDir> CgroupParent::leaf(const AttemptKey& key, const HostLimits& limits) const {
   const bool have_v2 =
       std::any_of(dirs_.begin(), dirs_.end(), [](const CgroupDir& dir) { return dir.unified; });

@@ -40,6 +40,9 @@ class CgroupParent {
 
   bool can_filter_devices() const;
 
+  // The directories of the parent group, one for each hierarchy.
+  std::vector<std::string> paths() const;
+
  private:
   std::vector<CgroupDir> dirs_;
   std::vector<std::string> missing_;

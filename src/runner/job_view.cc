@@ -9,9 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
+#include <string_view>
 
 #include "runner/files.h"
 
@@ -19,6 +22,8 @@ namespace tangram::runner {
 namespace {
 
 constexpr unsigned long kPlain = MS_NOSUID | MS_NODEV;
+constexpr std::int64_t kTmpfsBytesMin = 1 << 20;
+constexpr const char* kEmptyOptions = "mode=755,size=64k,nr_inodes=256";
 
 struct StandardNode {
   const char* name;
@@ -83,6 +88,16 @@ Result<void> make_node(const std::string& path, DeviceNumber number, mode_t mode
   return {};
 }
 
+// Files in memory count as the job's memory. Half of it, so that a full directory is an error of the writer
+// and not the end of the job.
+std::string tmpfs_options(const SuperviseSpec& spec) {
+  std::string options = "mode=1777,nr_inodes=1m";
+  const Bytes memory = spec.launch.limits.memory;
+  if (!memory.is_unlimited())
+    options += ",size=" + std::to_string(std::max(memory.count / 2, kTmpfsBytesMin));
+  return options;
+}
+
 Result<void> build_dev(const SuperviseSpec& spec, const std::vector<DeviceNode>& devices) {
   TG_TRY_VOID(do_mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k,nr_inodes=256"));
   for (const StandardNode& node : kStandardNodes) {
@@ -101,12 +116,8 @@ Result<void> build_dev(const SuperviseSpec& spec, const std::vector<DeviceNode>&
   TG_TRY_VOID(make_directory("/dev/shm", 0755));
   TG_TRY_VOID(
       do_mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"));
-  TG_TRY_VOID(do_mount("tmpfs", "/dev/shm", "tmpfs", kPlain, "mode=1777"));
+  TG_TRY_VOID(do_mount("tmpfs", "/dev/shm", "tmpfs", kPlain, tmpfs_options(spec).c_str()));
   return do_mount(nullptr, "/dev", nullptr, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC, nullptr);
-}
-
-bool inside(const std::string& path, const std::string& directory) {
-  return path == directory || path.starts_with(directory + "/");
 }
 
 bool visible(const std::string& path) {
@@ -115,9 +126,32 @@ bool visible(const std::string& path) {
 
 // A bind to "itself" of what was covered. The new components belong to root, the directory itself to the
 // tenant.
-Result<void> show_again(int source, const std::string& path) {
+Result<void> show_again(int source, const std::string& path, unsigned long flags) {
   TG_TRY_VOID(make_directories(path, 0755));
-  return bind(source, path, kPlain);
+  return bind(source, path, flags);
+}
+
+// Whether the directory really is what its name says: one that leads out of /tmp again, by ".." or a link,
+// would bring back what is hidden, and /tmp itself is private.
+bool is_below_tmp(const UniqueFd& directory, const std::string& name) {
+  std::array<char, PATH_MAX> real{};
+  const ssize_t length = readlink(fd_path(directory.get()).c_str(), real.data(), real.size());
+  if (length <= 0 || name != std::string_view(real.data(), static_cast<std::size_t>(length))) return false;
+  return name.starts_with("/tmp/") || name.starts_with("/var/tmp/");
+}
+
+// Places where everybody may write, or where others' jobs can be looked at.
+Result<void> hide_shared_places(const SuperviseSpec& spec) {
+  const std::string options = tmpfs_options(spec);
+  TG_TRY_VOID(do_mount("tmpfs", "/tmp", "tmpfs", kPlain, options.c_str()));
+  if (visible("/var/tmp")) TG_TRY_VOID(do_mount("/tmp", "/var/tmp", nullptr, MS_BIND, nullptr));
+  if (visible("/run/lock")) {
+    TG_TRY_VOID(do_mount("tmpfs", "/run/lock", "tmpfs", kPlain, "mode=1777,size=1m,nr_inodes=1k"));
+  }
+  for (const std::string& hidden : spec.hidden_paths) {
+    if (visible(hidden)) TG_TRY_VOID(do_mount("tmpfs", hidden, "tmpfs", kPlain, kEmptyOptions));
+  }
+  return {};
 }
 
 Result<void> run_probe() {
@@ -154,23 +188,25 @@ Result<void> build_job_view(const SuperviseSpec& spec, const std::vector<DeviceN
   TG_TRY_VOID(do_mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
   TG_TRY_VOID(do_mount("proc", "/proc", "proc", kPlain | MS_NOEXEC, nullptr));
   TG_TRY(const Source work, open_source(dir.work()));
-  TG_TRY(const Source tmp, open_source(dir.tmp()));
   std::vector<Source> sources;
   for (const BindMount& bind_mount : spec.mounts) {
     TG_TRY(Source source, open_source(bind_mount.source));
     sources.push_back(std::move(source));
   }
+  std::vector<Source> groups;
+  for (const CgroupDir& group : spec.cgroup) {
+    TG_TRY(Source source, open_source(group.path));
+    groups.push_back(std::move(source));
+  }
   TG_TRY_VOID(build_dev(spec, devices));
-  for (const char* const path : {"/tmp", "/var/tmp"}) {
-    if (visible(path)) TG_TRY_VOID(bind(tmp.fd.get(), path, kPlain));
+  TG_TRY_VOID(hide_shared_places(spec));
+  TG_TRY_VOID(show_again(work.fd.get(), dir.work(), kPlain));
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    TG_TRY_VOID(show_again(groups[i].fd.get(), spec.cgroup[i].path, kPlain | MS_RDONLY));
   }
-  for (const std::string& hidden : spec.hidden_paths) {
-    if (visible(hidden))
-      TG_TRY_VOID(do_mount("tmpfs", hidden, "tmpfs", kPlain, "mode=755,size=64k,nr_inodes=256"));
+  if (const std::string& wanted = spec.launch.workdir; is_below_tmp(workdir, wanted)) {
+    TG_TRY_VOID(show_again(workdir.get(), wanted, kPlain));
   }
-  TG_TRY_VOID(show_again(work.fd.get(), dir.work()));
-  const std::string& wanted = spec.launch.workdir;
-  if (inside(wanted, "/tmp") || inside(wanted, "/var/tmp")) TG_TRY_VOID(show_again(workdir.get(), wanted));
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const BindMount& bind_mount = spec.mounts[i];
     TG_TRY_VOID(make_target(bind_mount.target, sources[i].is_directory));

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "base/crash_point.h"
 #include "runner/attempt_dir.h"
 #include "runner/control.h"
 #include "runner/files.h"
+#include "runner/remove_tree.h"
 
 namespace tangram::runner {
 namespace {
@@ -25,6 +25,10 @@ Result<Spawned> spawn_and_wait(const ProcessExecutorConfig& config, const Machin
   supervise.mounts = config.mounts;
   supervise.hidden_paths = config.hidden_paths;
   supervise.hidden_paths.push_back(config.root);
+  // The job has a /dev of its own; the nodes of others must not be at hand at another place either.
+  if (config.device_dir != "/dev") supervise.hidden_paths.push_back(config.device_dir);
+  // What other jobs use and how they are called is readable there.
+  for (const std::string& path : walls.cgroups.paths()) supervise.hidden_paths.push_back(path);
   // Taken here and inherited, so that a successor of this daemon never finds it free while a supervisor
   // starts.
   TG_TRY(const std::optional<UniqueFd> lock, try_lock(dir.lock()));
@@ -54,8 +58,7 @@ Result<Spawned> launch_supervisor(const ProcessExecutorConfig& config, const Mac
   if (mkdir(dir.path.c_str(), 0711) != 0) return fail(system_error("cannot create " + dir.path, errno));
   Result<Spawned> spawned = spawn_and_wait(config, walls, spec, dir);
   if (spawned) return spawned;
-  std::error_code ignored;
-  std::filesystem::remove_all(dir.path, ignored);
+  (void)remove_tree(dir.path);
   rmdir(job_dir.c_str());
   return spawned;
 }

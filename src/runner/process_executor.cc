@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -24,6 +23,7 @@
 #include "runner/files.h"
 #include "runner/launch.h"
 #include "runner/launch_check.h"
+#include "runner/remove_tree.h"
 #include "runner/settle.h"
 #include "runner/walls.h"
 
@@ -261,9 +261,7 @@ Result<void> ProcessExecutor::remove(const AttemptKey& key) {
                 dir.path + " is held by a supervisor: adopt it first");
   }
   if (const Result<std::vector<CgroupDir>> groups = read_cgroup_list(dir, key)) Cgroup(*groups).remove();
-  std::error_code error;
-  std::filesystem::remove_all(dir.path, error);
-  if (error) return fail(system_error("cannot remove " + dir.path, error.value()));
+  TG_TRY_VOID(remove_tree(dir.path));
   // Other attempts of the job may be there still.
   rmdir((config_.root + "/jobs/" + key.job).c_str());
   return {};

@@ -39,6 +39,9 @@ constexpr useconds_t kRecordRetryUs = 200'000;
 constexpr int kRecordTriesMax = 300;
 constexpr int kLogReadsPerRound = 16;
 constexpr std::size_t kLogReadBytes = 1 << 16;
+// A job that floods its log waits in its own writes, and does not take the disk from everybody else: neither
+// this process nor what it writes counts as the job's.
+constexpr std::int64_t kLogBytesPerMs = 32 << 10;
 
 class Supervisor {
  public:
@@ -69,7 +72,8 @@ class Supervisor {
   void kill_all();
   void finish_if_empty();
   void finish();
-  void drain_log(int rounds);
+  std::int64_t drain_log(int rounds);
+  int poll_timeout_ms(std::int64_t now) const;
   void tell_init(char command) const;
   std::string_view state_word() const;
 
@@ -85,6 +89,7 @@ class Supervisor {
   std::int64_t kill_pause_ms_ = kKillRepeatMs;
   std::optional<LogFile> log_;
   UniqueFd log_pipe_;
+  std::int64_t log_rests_until_ = 0;
   JobProcess job_;
   Observed observed_;
 };
@@ -95,7 +100,9 @@ Result<void> Supervisor::get_ready() {
   if (flock(kLockFd, LOCK_EX | LOCK_NB) != 0) return fail(system_error("cannot lock " + dir_.lock(), errno));
   connections_.emplace_back(kControlFd);
   TG_TRY(listener_, listen_at(dir_.control()));
-  for (const std::string& path : {dir_.work(), dir_.tmp()}) {
+  std::vector<std::string> own_dirs = {dir_.work()};
+  if (!spec_.walls.namespaces) own_dirs.push_back(dir_.tmp());
+  for (const std::string& path : own_dirs) {
     TG_TRY_VOID(make_directory(path, 0700));
     if (spec_.walls.user && chown(path.c_str(), spec_.launch.uid, spec_.launch.gid) != 0) {
       return fail(system_error("cannot give " + path + " to the tenant", errno));
@@ -119,16 +126,17 @@ void Supervisor::say(std::string_view packet) {
 }
 
 void Supervisor::wait_and_handle() {
+  const std::int64_t now = boot_time_ms();
   std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0},
-                                 {log_pipe_.get(), POLLIN, 0},
+                                 {now < log_rests_until_ ? -1 : log_pipe_.get(), POLLIN, 0},
                                  {job_.channel.get(), POLLIN, 0},
                                  {job_.pidfd.get(), POLLIN, 0}};
   const std::size_t fixed = watched.size();
   for (const UniqueFd& connection : connections_) watched.push_back({connection.get(), POLLIN, 0});
-  int timeout = -1;
-  if (deadline_) timeout = static_cast<int>(std::clamp<std::int64_t>(*deadline_ - boot_time_ms(), 0, 60'000));
-  if (poll(watched.data(), watched.size(), timeout) < 0) return;
-  if (watched[1].revents != 0) drain_log(kLogReadsPerRound);
+  if (poll(watched.data(), watched.size(), poll_timeout_ms(now)) < 0) return;
+  if (watched[1].revents != 0) {
+    log_rests_until_ = boot_time_ms() + drain_log(kLogReadsPerRound) / kLogBytesPerMs;
+  }
   // The reports first: with init's end nothing more can come from it.
   if (watched[2].revents != 0) on_init_reports();
   if (watched[3].revents != 0) on_init_ended();
@@ -139,6 +147,13 @@ void Supervisor::wait_and_handle() {
     if (std::optional<UniqueFd> made = accept_from(listener_.get())) connections_.push_back(std::move(*made));
   }
   if (phase_ != Phase::kOver && deadline_ && boot_time_ms() >= *deadline_) on_deadline();
+}
+
+int Supervisor::poll_timeout_ms(std::int64_t now) const {
+  std::int64_t until = deadline_.value_or(kUnlimited);
+  if (now < log_rests_until_) until = std::min(until, log_rests_until_);
+  if (until == kUnlimited) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>(until - now, 0, 60'000));
 }
 
 void Supervisor::on_connection(std::size_t index) {
@@ -281,7 +296,10 @@ void Supervisor::finish_if_empty() {
 
 void Supervisor::finish() {
   phase_ = Phase::kOver;
-  if (log_pipe_.valid()) drain_log(1 << 20);
+  // What the pipe holds and no more: somebody outside of the job may have been handed the other end.
+  if (log_pipe_.valid()) {
+    drain_log(fcntl(log_pipe_.get(), F_GETPIPE_SZ) / static_cast<int>(kLogReadBytes) + 1);
+  }
   if (log_) log_->finish();
   observed_.out_of_memory_kills = cgroup_.out_of_memory_kills();
   const AttemptExit record = verdict(spec_.launch, observed_);
@@ -297,18 +315,21 @@ void Supervisor::finish() {
   say(kStateEnded);
 }
 
-void Supervisor::drain_log(int rounds) {
+std::int64_t Supervisor::drain_log(int rounds) {
   char buffer[kLogReadBytes];
+  std::int64_t bytes = 0;
   while (rounds-- > 0) {
     const ssize_t got = read(log_pipe_.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return;
+    if (got < 0) break;
     if (got == 0) {
       log_pipe_.reset();
-      return;
+      break;
     }
+    bytes += got;
     if (log_) log_->append({buffer, static_cast<std::size_t>(got)});
   }
+  return bytes;
 }
 
 void Supervisor::tell_init(char command) const {

@@ -1,6 +1,9 @@
 #include "service/attempts.h"
 
+#include <pwd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <memory>
@@ -58,6 +61,16 @@ AttemptExit ending(const AttemptKey& key, Outcome outcome, std::string message) 
   return exit;
 }
 
+// The user's primary group where the host knows the user; a group that only happens to have the same number
+// (docker, disk) may carry rights. A lookup may ask a directory service: never under a lock.
+gid_t primary_group(uid_t uid) {
+  std::array<char, 16384> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const int error = getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
+  return error == 0 && found != nullptr ? found->pw_gid : uid;
+}
+
 std::optional<std::int64_t> widen(const std::optional<int>& value) {
   if (!value) return std::nullopt;
   return *value;
@@ -74,6 +87,7 @@ Attempts::Attempts(Executor& executor, StateCell& cell, Writer& writer, DeviceWa
       timer_(timer),
       options_(options),
       pool_(options.effect_threads),
+      removals_(1),
       gate_(std::make_shared<Gate>()) {
   gate_->target = this;
 }
@@ -126,6 +140,7 @@ void Attempts::stop() {
     gate_->target = nullptr;
   }
   pool_.stop();
+  removals_.stop();
 }
 
 void Attempts::adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& identity) {
@@ -155,7 +170,7 @@ void Attempts::on_records(std::span<const wire::JournalRecord> records) {
 
 void Attempts::launch(JobId job, std::int32_t attempt) {
   bool cancelled = false;
-  const auto spec = cell_.read([&](const State& state) -> std::optional<LaunchSpec> {
+  auto spec = cell_.read([&](const State& state) -> std::optional<LaunchSpec> {
     const auto status = active(state, job, attempt);
     if (!status) return std::nullopt;
     cancelled = status->cancel_requested;
@@ -166,6 +181,7 @@ void Attempts::launch(JobId job, std::int32_t attempt) {
     report_end(ending(spec->key, Outcome::kCancelled, "cancelled before it started"));
     return;
   }
+  if (options_.own_uid == 0) spec->gid = primary_group(spec->uid);
   TG_CRASH_POINT("service.before_prepare");
   auto prepared = executor_.prepare(*spec);
   TG_CRASH_POINT("service.after_prepare");
@@ -339,7 +355,11 @@ void Attempts::report_end(const AttemptExit& exit) {
 }
 
 void Attempts::forget(JobId job, std::int32_t attempts) {
-  pool_.post([this, job, attempts] {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!forgetting_.insert(job).second) return;
+  }
+  removals_.post([this, job, attempts] {
     for (std::int32_t attempt = 1; attempt <= attempts; ++attempt) {
       const auto removed = executor_.remove(key_of(job, attempt));
       // An attempt that was never prepared left nothing behind.
@@ -348,6 +368,10 @@ void Attempts::forget(JobId job, std::int32_t attempts) {
       }
     }
     TG_CRASH_POINT("service.before_forgotten");
+    {
+      const std::lock_guard lock(mutex_);
+      forgetting_.erase(job);
+    }
     writer_.report({[job](Transaction& transaction) {
                       if (transaction.state().ended(job)) transaction.record(wire::JobForgotten{job});
                     },

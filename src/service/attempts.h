@@ -45,7 +45,7 @@ class Attempts {
   void on_records(std::span<const wire::JournalRecord> records);
   // Stops the jobs that hold an NPU lost for long enough.
   void on_look(const DeviceLook& look);
-  // Removes the directories of an ended job, then lets it be forgotten.
+  // Removes the directories of an ended job, then lets it be forgotten. Nothing while that is under way.
   void forget(JobId job, std::int32_t attempts);
 
  private:
@@ -73,11 +73,14 @@ class Attempts {
   Timer& timer_;
   const Options options_;
   WorkerPool pool_;
+  WorkerPool
+      removals_;  // apart: what a tenant has left behind may take long to remove, and starts must not wait
   const std::shared_ptr<Gate> gate_;
 
   std::mutex mutex_;
   std::set<AttemptKey> adopted_;               // not seen running since the restart
   std::map<AttemptKey, std::string> stopped_;  // for a lost device, and what was lost
+  std::set<JobId> forgetting_;                 // their directories are being removed
 };
 
 }  // namespace tangram::service

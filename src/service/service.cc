@@ -180,7 +180,7 @@ Result<wire::JobView> Service::job(const Caller& caller, std::string_view refere
 Result<wire::WhyView> Service::why(const Caller& caller, std::string_view reference) const {
   const auto state = impl_->cell.snapshot();
   TG_TRY(const JobId id, find_job(*state, caller, reference));
-  return make_why_view(*state, id, impl_->clock.now());
+  return make_why_view(*state, caller, id, impl_->clock.now());
 }
 
 std::function<void()> Service::wait(const Caller& caller, std::string_view reference,

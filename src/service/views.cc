@@ -124,6 +124,19 @@ wire::Names names_of(const State& state) {
   return names;
 }
 
+wire::Names names_of(const State& state, const Caller& caller) {
+  wire::Names names;
+  names.tenant = [all = names_of(state), &state, caller](TenantId id) {
+    const bool above = !caller.is_operator() && state.is_within(caller.tenant, id);
+    return above || may_see(state, caller, id) ? all.tenant(id) : std::string();
+  };
+  names.job = [all = names_of(state), &state, caller](JobId id) {
+    const auto status = state.core().job(id);
+    return status && may_see(state, caller, status->spec.tenant) ? all.job(id) : std::string();
+  };
+  return names;
+}
+
 wire::JobView make_job_view(const State& state, JobId job, std::int64_t position) {
   if (const auto ended = state.ended(job)) return ended_view(*ended);
   const auto status = state.core().job(job);
@@ -248,14 +261,15 @@ Error make_refusal(const State& state, const EndedJob& refused) {
   return error;
 }
 
-Result<wire::WhyView> make_why_view(const State& state, JobId job, TimeMs now) {
+Result<wire::WhyView> make_why_view(const State& state, const Caller& caller, JobId job, TimeMs now) {
   wire::JobView view = make_job_view(state, job);
   const std::string who = "job " + view.name;
   const auto status = state.core().job(job);
   if (status && (status->state == JobState::kReady || status->state == JobState::kWaiting)) {
     TG_TRY(const Explanation explanation, state.core().explain(job, now));
     if (explanation.position > 0) view.position = explanation.position;
-    return wire::make_why(std::move(view), status->spec, explanation, names_of(state), Language::kEnglish);
+    return wire::make_why(std::move(view), status->spec, explanation, names_of(state, caller),
+                          Language::kEnglish);
   }
   wire::WhyView why;
   why.queue_length = static_cast<std::int64_t>(state.core().queue_length());

@@ -26,6 +26,9 @@ struct DeviceReadings {
 // The names by which texts call tenants and jobs. Refers to `state`.
 wire::Names names_of(const State& state);
 
+// Only names that the caller may know: those of its own subtree's jobs, and of the tenants above it.
+wire::Names names_of(const State& state, const Caller& caller);
+
 // The job must be known. `position` is 0 when it is not asked for or the job is not queued.
 wire::JobView make_job_view(const State& state, JobId job, std::int64_t position = 0);
 
@@ -54,6 +57,6 @@ Error make_refusal(const State& state, const EndedJob& refused);
 
 // What stands in a queued job's way; for one that runs or has ended, that. Replays on copies: not on the
 // writer.
-Result<wire::WhyView> make_why_view(const State& state, JobId job, TimeMs now);
+Result<wire::WhyView> make_why_view(const State& state, const Caller& caller, JobId job, TimeMs now);
 
 }  // namespace tangram::service

@@ -69,6 +69,7 @@ class Machine:
         self.npus, self.config, self.env = npus, config or {}, env or {}
         self.simulator = None
         self.daemon = None
+        self.wrapper = ()  # a command in front of tangramd
         self._janitor = subprocess.Popen([sys.executable, __file__, "--janitor", str(self.root), self.name],
                                          stdin=subprocess.PIPE, start_new_session=True)
         self.write_config()
@@ -104,7 +105,7 @@ class Machine:
 
     def start_daemon(self, env=None, wait=True):
         """Starts tangramd; with `wait`, returns when it answers and knows its NPUs."""
-        arguments = [program("tangramd"), "--root", str(self.state), "--config", str(self.config_path)]
+        arguments = [*self.wrapper, program("tangramd"), "--root", str(self.state), "--config", str(self.config_path)]
         self.daemon = self._spawn(arguments, "tangramd.log", {**self.env, **(env or {})})
         if wait:
             self.wait_until(self.is_ready, "tangramd is ready", START_SECONDS_MAX, self.daemon)

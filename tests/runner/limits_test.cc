@@ -85,7 +85,10 @@ TEST_F(Limits, MemoryHogIsKilledAndTold) {
 
 // Without this, private memory that is a file system would be a way around the limit.
 TEST_F(Limits, SharedMemoryCountsToo) {
-  LaunchSpec spec = shell("j-1", "exec head -c 300000000 /dev/zero > /dev/shm/big");
+  // Each holds half of the memory.
+  LaunchSpec spec = shell("j-1",
+                          "head -c 300000000 /dev/zero > /dev/shm/big; [ -s /dev/shm/big ] || exit 0;"
+                          "exec head -c 300000000 /dev/zero > /tmp/big");
   spec.limits.memory = Bytes::mib(64);
   const AttemptExit record = run_to_end(spec);
   EXPECT_EQ(record.outcome, Outcome::kFailed);

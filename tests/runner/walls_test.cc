@@ -52,11 +52,15 @@ class WallsTest : public RunnerTest {
   }
   void TearDown() override {
     RunnerTest::TearDown();
-    if (!devices_.empty()) std::filesystem::remove_all(devices_);
+    if (devices_.empty()) return;
+    std::filesystem::remove_all(devices_);
+    std::filesystem::remove_all(devices_ + "-forgotten");
   }
 
   void make_node(const std::string& name, unsigned number) const {
-    const std::string path = devices_ + "/" + name;
+    make_node_at(devices_ + "/" + name, number);
+  }
+  void make_node_at(const std::string& path, unsigned number) const {
     ASSERT_EQ(mknod(path.c_str(), S_IFCHR | 0666, makedev(major_, number)), 0);
     ASSERT_EQ(chmod(path.c_str(), 0666), 0);
   }
@@ -179,10 +183,16 @@ TEST_F(WallsTest, DevHoldsOnlyTheJobsOwnDevices) {
 TEST_F(WallsTest, ForeignNodesAreDeniedByEveryWay) {
   LaunchSpec spec = shell("j-1", "");
   spec.npus = {1};
-  const std::string foreign = devices_ + "/davinci2";
+  const std::string forgotten = devices_ + "-forgotten";
+  ASSERT_EQ(mkdir(forgotten.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(forgotten.c_str(), 0755), 0);
+  make_node_at(forgotten + "/davinci1", 1);
+  make_node_at(forgotten + "/davinci2", 2);
+  const std::string foreign = forgotten + "/davinci2";
   const std::string number = std::to_string(major_);
   spec.argv = {"sh", "-c",
-               "cat /dev/davinci1; cat " + devices_ + "/davinci1; cat " + foreign +
+               "cat /dev/davinci1; cat " + forgotten + "/davinci1; cat " + devices_ + "/davinci2; cat " +
+                   foreign +
                    "; cat /dev/davinci2;"
                    " mknod node c " +
                    number +
@@ -204,6 +214,7 @@ TEST_F(WallsTest, ForeignNodesAreDeniedByEveryWay) {
   EXPECT_EQ(allowed, 2) << log;
   EXPECT_EQ(denied, 2) << log;
   EXPECT_NE(log.find("/dev/davinci2: No such file"), std::string::npos) << log;
+  EXPECT_NE(log.find(devices_ + "/davinci2: No such file"), std::string::npos) << log;
   EXPECT_EQ(log.find("lock"), std::string::npos) << log;
   EXPECT_NE(access((work_dir(spec.key) + "/node").c_str(), F_OK), 0) << log;
 }
