@@ -11,6 +11,7 @@ import http.client
 import json
 import pathlib
 import random
+import re
 import shutil
 import socket
 import sqlite3
@@ -321,13 +322,13 @@ def job_groups(machine):
 
 
 def supervisors(machine):
-    """Processes that have a lock of this machine's attempts open."""
+    """Those that hold an attempt's lock; its init, of the same program, has another."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
             if (entry / "exe").readlink().name == "tangram-supervise" and any(
-                    str(path.readlink()).startswith(f"{machine.state}/") for path in (entry / "fd").iterdir()):
+                    re.fullmatch(rf"{machine.state}/.*/lock", str(path.readlink())) for path in (entry / "fd").iterdir()):
                 found.append(int(entry.name))
     return found
