@@ -348,7 +348,7 @@ Result<SuperviseSpec> read_spec() {
 int run_supervisor() {
   become_supervisor();
   const auto refuse = [](const Error& error) {
-    send_packet(kControlFd, std::string(kFailedPrefix) + error.to_string());
+    send_packet(kControlFd, failed_word(error));
     return 1;
   };
   Result<SuperviseSpec> spec = read_spec();

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -21,6 +22,7 @@ setsid sh -c 'trap "" TERM; : > "$0.stubborn"; while :; do sleep 1; done' "$1" &
 wait
 """
 LOST_SECONDS_MAX = 20
+INODES = 400
 
 
 def setUpModule():
@@ -142,8 +144,8 @@ class KilledDriver(Kills):
         gone = self.work.marks / "gone"
         finder = self.submit("finder", "/bin/sh", "-c", f': > "$1.waits"; until [ -e "{gone}" ]; do sleep 0.02; done; '
                              'exec "$0" "$1" 10', self.work.program, self.mark("finder"))  # fails before it is told
-        again = self.submit("again", "/bin/sh", "-c", 'exec "$0" "$1.$TANGRAM_ATTEMPT" 1000', self.work.program,
-                            self.mark("again"), restart="on-lost")
+        script = 'exec "$0" "$1.$TANGRAM_ATTEMPT" $((TANGRAM_ATTEMPT == 1 ? 600000 : 100))'
+        again = self.submit("again", "/bin/sh", "-c", script, self.work.program, self.mark("again"), restart="on-lost")
         self.machine.wait_until(lambda: self.mark("finder.waits").exists() and self.mark("again.1").exists(), "all run")
         waiter = self.submit("waiter", self.work.program, self.mark("waiter"), 10, npus=8)
         self.machine.kill_simulator()
@@ -187,13 +189,20 @@ class FullDisk(Kills):
     def prepare(self):
         directory = self.machine.state / "lib"
         directory.mkdir(parents=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m,mode=755", "tangram-test", str(directory)], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=16m,mode=755,nr_inodes={INODES}", "tangram-test", str(directory)], check=True)
         self.filler = directory / "filler"
 
     def fill(self):
         with open(self.filler, "ab", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(bytes(4096))
+
+    def use_up_inodes(self):
+        """Afterwards the journal has room, and what needs a new file has not."""
+        self.filler.mkdir()
+        with contextlib.suppress(OSError):
+            for number in range(INODES):
+                (self.filler / str(number)).touch()
 
     def refused(self):
         """One more submission; true when the service says that it has no room for it."""
@@ -229,6 +238,17 @@ class FullDisk(Kills):
                         self.work.submit(self.rng, wanted)
                 self.work.wait_all_ended()
                 self.assertEqual(Judge(self.work, archive).all(), [])
+
+    def test_no_room_for_a_start_only_delays_it(self):
+        """Without it a full disk would end all jobs of the queue as not started."""
+        self.use_up_inodes()
+        job = self.submit("patient", self.work.program, self.mark("patient"), 10, 7)
+        self.machine.wait_until(lambda: "not started yet" in self.machine.log(), "a try fails")
+        self.assertEqual(self.machine.job(job)["state"], "starting")
+        shutil.rmtree(self.filler)
+        view = self.ended(job)
+        self.assertEqual((view["outcome"], view["exitStatus"], view["attempt"]), ("failed", 7, 1), view)
+        self.machine.wait_until(self.nothing_left, "nothing is left")
 
 
 if __name__ == "__main__":
