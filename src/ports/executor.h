@@ -88,6 +88,8 @@ class Executor {
   virtual Result<void> start(ExecutorSink sink) = 0;
 
   // Spawns the supervisor, which waits for go(). Blocks until it holds its lock (bounded, about 10 s).
+  // kResourceExhausted: the machine lacks something that may come back (room on the disk), so the same call
+  // may succeed later. After any error nothing of the attempt is left.
   virtual Result<SupervisorIdentity> prepare(const LaunchSpec& spec) = 0;
 
   // Lets it execute the program. Idempotent.

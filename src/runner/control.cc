@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kPacketMax = 4096;
 constexpr int kBacklog = 8;
+constexpr std::string_view kFailedPrefix = "failed ";
 
 // The directory is named by a descriptor, because a path may be longer than sun_path.
 Result<sockaddr_un> socket_address(int directory, const std::string& path) {
@@ -47,6 +49,20 @@ Result<UniqueFd> with_socket(const std::string& path, const std::string& what, C
 }
 
 }  // namespace
+
+std::string failed_word(const Error& error) {
+  return std::string(kFailedPrefix) + std::string(to_string(error.code)) + " " + error.to_string();
+}
+
+Error failed_error(std::string_view packet) {
+  Error error{Code::kUnavailable, "runner.supervisor.failed", std::string(packet), "", {}, nullptr};
+  if (!packet.starts_with(kFailedPrefix)) return error;
+  packet.remove_prefix(kFailedPrefix.size());
+  const std::size_t end = std::min(packet.find(' '), packet.size());
+  if (packet.substr(0, end) == to_string(Code::kResourceExhausted)) error.code = Code::kResourceExhausted;
+  error.message = std::string(packet.substr(std::min(end + 1, packet.size())));
+  return error;
+}
 
 std::string_view stop_word(StopReason reason) {
   switch (reason) {

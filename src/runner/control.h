@@ -2,7 +2,7 @@
 //
 //   to the supervisor:    go | stop cancelled | stop device_lost | status
 //   from the supervisor:  state waiting | state running | state ended     (as an answer, and at each change)
-//                         failed <sentence>                               (it could not get ready, and ends)
+//                         failed <code> <sentence>                        (it could not get ready, and ends)
 //
 // The connection that a supervisor is born with counts as its daemon: when that one ends before `go`, nothing
 // is ever started. Connections made later over control.sock have no such meaning.
@@ -26,9 +26,13 @@ inline constexpr std::string_view kStopDeviceLost = "stop device_lost";
 inline constexpr std::string_view kStateWaiting = "state waiting";
 inline constexpr std::string_view kStateRunning = "state running";
 inline constexpr std::string_view kStateEnded = "state ended";
-inline constexpr std::string_view kFailedPrefix = "failed ";
 
 std::string_view stop_word(StopReason reason);
+
+// `failed …`, and back. Of the codes only kResourceExhausted passes (it may go away by itself); others become
+// kUnavailable.
+std::string failed_word(const Error& error);
+Error failed_error(std::string_view packet);
 
 enum class Received : std::uint8_t { kPacket, kNothing, kEnd };
 

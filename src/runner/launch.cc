@@ -43,9 +43,7 @@ Result<Spawned> spawn_and_wait(const ProcessExecutorConfig& config, const Machin
   kill_spawned(spawned);
   Cgroup(supervise.cgroup).remove();
   if (!ready) return fail(std::move(ready).error());
-  const bool told = ready->starts_with(kFailedPrefix);
-  return fail(Code::kUnavailable, "runner.supervisor.failed",
-              told ? ready->substr(kFailedPrefix.size()) : *ready);
+  return fail(failed_error(*ready));
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ namespace {
 
 constexpr std::size_t kSpecBytesMax = 64 << 20;
 constexpr std::size_t kConnectionsMax = 8;
+// Shorter than a job's own grace: what outlives its program must not keep NPUs from the next job.
+constexpr std::int64_t kLeftoverGraceMs = 300;
 constexpr std::int64_t kKillRepeatMs = 50;
 constexpr std::int64_t kKillRepeatMsMax = 1000;
 constexpr useconds_t kRecordRetryUs = 200'000;
@@ -265,7 +267,9 @@ void Supervisor::on_deadline() {
 void Supervisor::terminate() {
   phase_ = Phase::kTerminating;
   tell_init(kInitTerminate);
-  deadline_ = boot_time_ms() + std::max<std::int64_t>(spec_.launch.grace_ms, 0);
+  std::int64_t grace = std::max<std::int64_t>(spec_.launch.grace_ms, 0);
+  if (observed_.main_status && !observed_.imposed) grace = std::min(grace, kLeftoverGraceMs);
+  deadline_ = boot_time_ms() + grace;
 }
 
 void Supervisor::kill_all() {
@@ -365,7 +369,7 @@ Result<SuperviseSpec> read_spec() {
 int run_supervisor() {
   become_supervisor();
   const auto refuse = [](const Error& error) {
-    send_packet(kControlFd, std::string(kFailedPrefix) + error.to_string());
+    send_packet(kControlFd, failed_word(error));
     return 1;
   };
   Result<SuperviseSpec> spec = read_spec();

@@ -18,6 +18,9 @@
 namespace tangram::service {
 namespace {
 
+// How long a job that found no room on the disk, or no memory, waits for its next try.
+constexpr std::chrono::milliseconds kPreparePause{1000};
+
 AttemptKey key_of(JobId job, std::int32_t attempt) {
   return {wire::format_job_id(job), attempt};
 }
@@ -185,6 +188,12 @@ void Attempts::launch(JobId job, std::int32_t attempt) {
   TG_CRASH_POINT("service.before_prepare");
   auto prepared = executor_.prepare(*spec);
   TG_CRASH_POINT("service.after_prepare");
+  if (!prepared && prepared.error().code == Code::kResourceExhausted) {
+    log::warn("not started yet: " + text_of(spec->key) + ": " + prepared.error().to_string());
+    timer_.after(kPreparePause,
+                 [this, job, attempt] { pool_.post([this, job, attempt] { launch(job, attempt); }); });
+    return;
+  }
   if (!prepared) {
     log::warn("not started: " + text_of(spec->key) + ": " + prepared.error().to_string());
     on_exited(ending(spec->key, Outcome::kNotStarted, prepared.error().to_string()));

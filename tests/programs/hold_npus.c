@@ -1,8 +1,8 @@
-/* A tenant's program for whole-system tests: hold_npus MARK MILLISECONDS
+/* A tenant's program for whole-system tests: hold_npus MARK MILLISECONDS [STATUS]
  *
  * Creates the file MARK, which must not exist (so a second run of the same job is found out), takes 64 MiB on
- * every NPU that it can see, holds them for that long and gives them back. The functions are declared here,
- * as a program would that was never written for this project. */
+ * every NPU that it can see, holds them for that long, gives them back and exits with STATUS (0 when left
+ * out). The functions are declared here, as a program would that was never written for this project. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static int failed(const char* what, int code) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return failed("usage: hold_npus MARK MILLISECONDS", argc);
+  if (argc < 3 || argc > 4) return failed("usage: hold_npus MARK MILLISECONDS [STATUS]", argc);
   const int mark = open(argv[1], O_CREAT | O_EXCL | O_WRONLY, 0644);
   if (mark < 0) return failed("creating the mark", mark);
   close(mark);
@@ -51,5 +51,7 @@ int main(int argc, char** argv) {
     aclrtSetDevice((int32_t)npu);
     aclrtFree(held[npu]);
   }
-  return aclFinalize() == 0 ? 0 : failed("aclFinalize", 0);
+  code = aclFinalize();
+  if (code != 0) return failed("aclFinalize", code);
+  return argc > 3 ? atoi(argv[3]) : 0;
 }

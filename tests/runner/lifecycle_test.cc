@@ -72,6 +72,19 @@ TEST_F(Lifecycle, ManyAttemptsAtOnceEndOnceAndLeaveNoGroup) {
   }
 }
 
+// Without this, a child that ignores SIGTERM would keep the NPUs of a program that has ended for the whole
+// grace.
+TEST_F(Lifecycle, WhatAProgramLeavesBehindIsSoonGone) {
+  LaunchSpec spec = shell("j-1",
+                          "setsid sh -c 'trap \"\" TERM; touch up; while :; do sleep 0.02; done' & "
+                          "while ! [ -e up ]; do sleep 0.02; done; exit 3");
+  spec.grace_ms = 600'000;
+  const AttemptExit record = run_to_end(spec);
+  EXPECT_EQ(record.outcome, Outcome::kFailed) << record.message;
+  EXPECT_EQ(record.exit_status, 3);
+  EXPECT_TRUE(job_processes().empty());
+}
+
 // Without this, a stop that comes twice, or after the end, would be an error or change the outcome.
 TEST_F(Lifecycle, StopIsHarmlessWhenRepeatedOrLate) {
   const AttemptKey key = run(shell("j-1", "trap 'exit 0' TERM; touch up; while :; do sleep 0.02; done"));

@@ -171,6 +171,7 @@ Result<void> FakeExecutor::start(ExecutorSink sink) {
 Result<SupervisorIdentity> FakeExecutor::prepare(const LaunchSpec& spec) {
   while (hold_prepare) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::lock_guard lock(world_.mutex_);
+  if (disk_full) return fail(Code::kResourceExhausted, "system.errno", "no space left on device");
   if (refuse_prepare) return fail(Code::kUnavailable, "runner.refused", "cannot start a supervisor");
   const auto [place, is_new] = world_.processes_.try_emplace(spec.key);
   if (!is_new) return fail(Code::kAlreadyExists, "runner.attempt.exists", "the attempt is there already");

@@ -98,6 +98,7 @@ class FakeExecutor final : public Executor {
   std::vector<std::string> missing_walls() const override { return {"a wall"}; }
 
   std::atomic<bool> refuse_prepare{false};
+  std::atomic<bool> disk_full{false};
   std::atomic<bool> hold_prepare{false};  // prepare() blocks while it is set
   std::string log_directory;
 

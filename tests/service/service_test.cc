@@ -126,6 +126,21 @@ TEST_F(ServiceTest, AFailedPrepareEndsTheJobWithTheReason) {
   EXPECT_EQ(machine.service->status(kOperator).npus_free, 4);
 }
 
+// Without this, a full disk would end every job of the queue, one after the other.
+TEST_F(ServiceTest, ALackOfRoomOnlyDelaysAStart) {
+  machine.executor->disk_full = true;
+  const std::string job = machine.job("team-a", 1);
+  const std::string unwanted = machine.job("team-a", 1);
+  ASSERT_TRUE(machine.reaches(job, JobState::kStarting));
+  ASSERT_TRUE(machine.cancel(unwanted));
+  ASSERT_TRUE(machine.reaches(unwanted, JobState::kEnded));
+  EXPECT_EQ(machine.view(unwanted).outcome, Outcome::kCancelled);
+  EXPECT_EQ(machine.view(job).state, JobState::kStarting);
+  machine.executor->disk_full = false;
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  EXPECT_EQ(machine.world.executions(job), 1);
+}
+
 // Without this, a slow spawn would stop everybody's requests.
 TEST_F(ServiceTest, ASlowPrepareDoesNotHoldUpTheWriter) {
   machine.executor->hold_prepare = true;
