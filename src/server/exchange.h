@@ -48,6 +48,7 @@ net::Response respond(int status, const Result<T>& result) {
 
 // ---- the calls, one function each
 void get_version(Exchange& exchange);
+void get_openapi(Exchange& exchange);
 void get_status(Exchange& exchange);
 void post_apply(Exchange& exchange);
 void get_tenants(Exchange& exchange);

@@ -1,0 +1,37 @@
+#include "wire/patterns.h"
+
+#include "base/invariant.h"
+
+namespace tangram::wire {
+
+namespace {
+
+constexpr std::int64_t kTenYearsMs = 10LL * 365 * 86'400'000;
+
+// Each unit may be left out, but not all: one alternative for each unit that may come first.
+std::string up_to_ten_years() {
+  constexpr std::string_view kDays = "([1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2})d";
+  constexpr std::string_view kHours = "[1-9][0-9]{0,2}h";
+  constexpr std::string_view kMinutes = "[1-9][0-9]{0,3}m";
+  constexpr std::string_view kSeconds = "[1-9][0-9]{0,4}s";
+  constexpr std::string_view kMilliseconds = "[1-9][0-9]{0,5}ms";
+  std::string tail = "(" + std::string(kMilliseconds) + ")?";
+  std::string pattern(kMilliseconds);
+  for (const std::string_view unit : {kSeconds, kMinutes, kHours, kDays}) {
+    pattern = std::string(unit) + tail + "|" + pattern;
+    tail = "(" + std::string(unit) + ")?" + tail;
+  }
+  return pattern;
+}
+
+}  // namespace
+
+std::string duration_pattern(std::int64_t min_ms, std::int64_t max_ms) {
+  TG_ASSERT(min_ms <= 1 && (max_ms == kMinuteMs || max_ms >= kTenYearsMs),
+            "no pattern is known for these bounds");
+  std::string pattern = max_ms == kMinuteMs ? "[1-5]?[0-9]s|60s|1m|[0-9]{1,4}ms" : up_to_ten_years();
+  if (min_ms == 0 && max_ms != kMinuteMs) pattern += "|0s";
+  return "^(" + pattern + ")$";
+}
+
+}  // namespace tangram::wire
