@@ -10,6 +10,7 @@
 
 #include "service/attempts.h"
 #include "service/device_watch.h"
+#include "service/meters.h"
 #include "service/service.h"
 #include "service/state_cell.h"
 #include "service/timer.h"
@@ -24,6 +25,7 @@ struct Service::Impl {
 
   void on_records(std::span<const wire::JournalRecord> records);
   void on_look(const DeviceLook& look);
+  void measure_wait(JobId job);
   void sweep();
   void introduce();
 
@@ -45,6 +47,7 @@ struct Service::Impl {
   const Options options;
   Executor& executor;
   Clock& clock;
+  Meters meters;
   StateCell cell;
   Timer timer;
   WorkerPool notifier{1};  // answers waits; apart from the effects, which may block

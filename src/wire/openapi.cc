@@ -72,6 +72,7 @@ std::map<std::string, Node> composite_schemas() {
       R"({"type":"object","required":["error"],"properties":{"error":{"$ref":"#/components/schemas/Problem"}}}]})");
   const Node document = one_of({reference("Tenant"), reference("Job")});
   return {
+      {"Document", document},
       {"Submission", one_of({reference("JobSubmission"), items_object(list_of(any_item, kBatchItemsMax))})},
       {"BatchAnswer", items_object(list_of(answered, kBatchItemsMax))},
       {"Documents",

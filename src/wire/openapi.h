@@ -19,8 +19,8 @@ struct Call {
 };
 
 // JSON. `version` is that of the daemon. Every document that a call names, directly or inside of another,
-// must be one of schema.h, or "Submission", "BatchAnswer" or "Documents", which stand for the forms of a body
-// that has several.
+// must be one of schema.h, or "Submission", "BatchAnswer", "Document" or "Documents", which stand for the
+// forms of a body that has several.
 std::string write_openapi(std::string_view version, std::span<const Call> calls);
 
 }  // namespace tangram::wire

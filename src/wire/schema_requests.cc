@@ -133,7 +133,8 @@ std::vector<Field<JobSubmission>> job_request_fields() {
   return {
       optional("tenant", &JobSubmission::tenant, name_text(),
                "whose job it is; left out: the caller's own tenant"),
-      shown("npus", &JobSubmission::npus, int64_range(1, kNpusMax), "whole NPUs, on one node; left out: 1"),
+      shown("npus", &JobSubmission::npus, int64_range(1, kNpusPerJobMax),
+            "whole NPUs, on one node; left out: 1"),
       optional("memory", &JobSubmission::memory, bytes_text(1),
                "need per NPU; left out: the smaller of the NPU's memory and the tenant's limit per NPU"),
       optional("slice", &JobSubmission::slice, text(kNameLengthMax), "a vNPU template; not supported yet"),
