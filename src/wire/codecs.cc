@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
 
 #include "wire/patterns.h"
 
@@ -62,6 +65,14 @@ bool has_fraction(std::string_view spelling) {
   return spelling.find_first_of(".eE") != std::string_view::npos;
 }
 
+// A spelling with a fraction or an exponent that comes out as a whole number which a double holds exactly.
+std::optional<std::int64_t> whole_number(const std::string& spelling) {
+  constexpr double kExactMax = 9'007'199'254'740'992.0;
+  const double value = std::strtod(spelling.c_str(), nullptr);
+  if (!(std::fabs(value) < kExactMax) || std::trunc(value) != value) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
 void read_integer(Reader& reader, const Node& node, std::int64_t min, std::int64_t max, std::int64_t& into) {
   switch (node.kind) {
     case Node::Kind::kInt:
@@ -71,6 +82,9 @@ void read_integer(Reader& reader, const Node& node, std::int64_t min, std::int64
       }
       return reader.bad_value(node, "input.out_of_range", range_text(min, max));
     case Node::Kind::kReal:
+      // JSON knows one kind of number: 4.0 is 4.
+      if (const auto whole = whole_number(node.text))
+        return read_integer(reader, Node::of(*whole), min, max, into);
       return reader.bad_value(node, has_fraction(node.text) ? "input.wrong_type" : "input.out_of_range",
                               range_text(min, max));
     case Node::Kind::kText:

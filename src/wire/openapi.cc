@@ -152,18 +152,17 @@ Node write_schemas(std::span<const Call> calls) {
 
 // ---- calls
 
-Node text_schema(const Parameter& parameter) {
-  Node schema = Node::object();
-  schema.add("type", word("string"));
-  if (parameter.least > 0) schema.add("minLength", Node::of(parameter.least));
-  if (parameter.most > 0) schema.add("maxLength", Node::of(parameter.most));
-  return schema;
-}
-
 Node pattern(std::string_view text) {
   Node schema = Node::object();
   schema.add("type", word("string"));
   schema.add("pattern", word(text));
+  return schema;
+}
+
+Node text_schema(const Parameter& parameter) {
+  Node schema = pattern(kTextPattern);
+  if (parameter.least > 0) schema.add("minLength", Node::of(parameter.least));
+  if (parameter.most > 0) schema.add("maxLength", Node::of(parameter.most));
   return schema;
 }
 

@@ -16,7 +16,8 @@ inline constexpr std::string_view kRestartPattern =
 inline constexpr std::string_view kLabelKeyPattern = "^[A-Za-z0-9._/-]{1,63}$";
 inline constexpr std::string_view kLabelValuePattern = "^[A-Za-z0-9._/-]{0,63}$";
 inline constexpr std::string_view kIdempotencyKeyPattern = "^[!-~]{1,128}$";
-inline constexpr std::string_view kLabelPattern = "^[^=]+=";
+inline constexpr std::string_view kLabelPattern = R"(^[^=\u0000]+=[^\u0000]*$)";
+inline constexpr std::string_view kTextPattern = R"(^[^\u0000]*$)";  // no NUL
 
 inline constexpr std::int64_t kMinuteMs = 60'000;
 

@@ -19,12 +19,19 @@ def documents(body):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """The operator says for whom a job is, and no tenant becomes a child of itself."""
+    """The operator says for whom a job is, no tenant becomes a child of itself, and no two documents of one apply have
+    one name."""
     if is_negative(case):
         return
-    for document in documents(case.body):
+    names = set()
+    for number, document in enumerate(documents(case.body)):
         if not isinstance(document, dict):
             continue
+        metadata = document.get("metadata")
+        if metadata and metadata.get("name") in names:
+            metadata["name"] = f"n{number}"
+        if metadata:
+            names.add(metadata.get("name"))
         spec = document.get("spec")
         if "command" in document:
             document.setdefault("tenant", TENANT)
