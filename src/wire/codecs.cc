@@ -14,11 +14,6 @@ namespace {
 // Any text but NUL bytes.
 constexpr std::string_view kTextSchema = R"("type":"string","pattern":"^[^\\u0000]*$")";
 
-std::string pattern_schema(std::string_view pattern, std::string_view example) {
-  return R"({"type":"string","pattern":")" + std::string(pattern) + R"(","examples":[")" +
-         std::string(example) + R"("]})";
-}
-
 // One of a fixed set of words.
 template <class E, std::size_t kCount>
 Codec<E> word(std::array<E, kCount> values, std::string_view (*spell)(E)) {
@@ -243,13 +238,9 @@ Codec<bool> boolean() {
 }
 
 Codec<Bytes> bytes_text(std::int64_t min) {
-  const std::string first = min > 0 ? "[1-9]" : "[0-9]";
-  return quantity<Bytes>(
-      "bytes (\"32GiB\")", "an amount with a unit, for example \"16GiB\" or \"512MiB\"", parse_bytes,
-      Bytes(min), format_bytes,
-      pattern_schema("^(" + first + "[0-9]{0,17}B|" + first + "[0-9]{0,14}KiB|" + first + "[0-9]{0,11}MiB|" +
-                         first + "[0-9]{0,8}GiB|" + first + "[0-9]{0,5}TiB)$",
-                     "32GiB"));
+  return quantity<Bytes>("bytes (\"32GiB\")", "an amount with a unit, for example \"16GiB\" or \"512MiB\"",
+                         parse_bytes, Bytes(min), format_bytes,
+                         pattern_schema(bytes_pattern(min, {18, 15, 12, 9, 6}), "32GiB"));
 }
 
 Codec<std::int64_t> duration_text(std::int64_t min_ms) {
@@ -262,8 +253,7 @@ Codec<std::int64_t> duration_text(std::int64_t min_ms) {
 Codec<std::int64_t> rate_text() {
   return quantity<std::int64_t>(
       "rate (\"10Gbps\")", "a rate with a unit, for example \"10Gbps\" or \"500Mbps\"", parse_bits_per_second,
-      0, format_bits_per_second,
-      pattern_schema("^([0-9]{1,18}bps|[0-9]{1,15}Kbps|[0-9]{1,12}Mbps|[0-9]{1,9}Gbps)$", "10Gbps"));
+      0, format_bits_per_second, pattern_schema(rate_pattern({18, 15, 12, 9}), "10Gbps"));
 }
 
 Codec<std::int64_t> cpus_number() {

@@ -12,7 +12,7 @@ constexpr std::array kLatency{0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.000
 constexpr std::array kWaiting{0.1,   1.0,     5.0,      15.0,     60.0,     300.0,
                               900.0, 3'600.0, 14'400.0, 86'400.0, 259'200.0};
 
-constexpr std::array<MetricInfo, kMetricCount> kTable{{
+constexpr std::array<MetricInfo, kMetricCount> kTable = {{
     {Metric::kBuildInfo, "tangram_build_info", kGauge, {"version"}, "The daemon that answers; always 1."},
     {Metric::kMissingWalls,
      "tangram_missing_walls",

@@ -24,7 +24,32 @@ std::string up_to_ten_years() {
   return pattern;
 }
 
+std::string unit_pattern(std::string_view first_digit, std::initializer_list<std::string_view> units,
+                         UnitDigits digits) {
+  TG_ASSERT(units.size() == digits.size(), "a number of digits for each unit");
+  std::string pattern;
+  const int* count = digits.begin();
+  for (const std::string_view unit : units) {
+    pattern += (pattern.empty() ? "" : "|") + std::string(first_digit) + "[0-9]{0," +
+               std::to_string(*count++ - 1) + "}" + std::string(unit);
+  }
+  return "^(" + pattern + ")$";
+}
+
 }  // namespace
+
+std::string bytes_pattern(std::int64_t min, UnitDigits digits) {
+  return unit_pattern(min > 0 ? "[1-9]" : "[0-9]", {"B", "KiB", "MiB", "GiB", "TiB"}, digits);
+}
+
+std::string rate_pattern(UnitDigits digits) {
+  return unit_pattern("[0-9]", {"bps", "Kbps", "Mbps", "Gbps"}, digits);
+}
+
+std::string pattern_schema(std::string_view pattern, std::string_view example) {
+  return R"({"type":"string","pattern":")" + std::string(pattern) + R"(","examples":[")" +
+         std::string(example) + R"("]})";
+}
 
 std::string duration_pattern(std::int64_t min_ms, std::int64_t max_ms) {
   TG_ASSERT(min_ms <= 1 && (max_ms == kMinuteMs || max_ms >= kTenYearsMs),

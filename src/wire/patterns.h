@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,14 @@ inline constexpr std::string_view kLabelPattern = R"(^[^=\u0000]+=[^\u0000]*$)";
 inline constexpr std::string_view kTextPattern = R"(^[^\u0000]*$)";  // no NUL
 
 inline constexpr std::int64_t kMinuteMs = 60'000;
+
+// As many digits as the number before each unit may have, from the smallest unit on.
+using UnitDigits = std::initializer_list<int>;
+std::string bytes_pattern(std::int64_t min, UnitDigits digits);  // B, KiB, MiB, GiB, TiB; `min`: 0 or more
+std::string rate_pattern(UnitDigits digits);                     // bps, Kbps, Mbps, Gbps
+
+// {"type":"string","pattern":…,"examples":[…]}
+std::string pattern_schema(std::string_view pattern, std::string_view example);
 
 // `min_ms`: 0 or 1. `max_ms`: a minute, or anything from ten years on.
 std::string duration_pattern(std::int64_t min_ms, std::int64_t max_ms);

@@ -95,6 +95,16 @@ Codec<std::string> job_name_text() {
                                   R"(","not":{"pattern":"^j-[0-9]+$"}})");
 }
 
+// The core knows no NPU with more: see check_values().
+Codec<Bytes> job_memory_text() {
+  return refined(bytes_text(1), pattern_schema(bytes_pattern(1, {14, 11, 8, 5, 2}), "32GiB"));
+}
+
+// As the core bounds it: see check_values().
+Codec<std::int64_t> job_rate_text() {
+  return refined(rate_text(), pattern_schema(rate_pattern({15, 12, 9, 6}), "10Gbps"));
+}
+
 // See check_program().
 Codec<std::vector<std::string>> command_list() {
   const Codec<std::vector<std::string>> codec = list(text(), kArgumentsMax);
@@ -135,11 +145,12 @@ std::vector<Field<JobSubmission>> job_request_fields() {
                "whose job it is; left out: the caller's own tenant"),
       shown("npus", &JobSubmission::npus, int64_range(1, kNpusPerJobMax),
             "whole NPUs, on one node; left out: 1"),
-      optional("memory", &JobSubmission::memory, bytes_text(1),
+      optional("memory", &JobSubmission::memory, job_memory_text(),
                "need per NPU; left out: the smaller of the NPU's memory and the tenant's limit per NPU"),
       optional("slice", &JobSubmission::slice, text(kNameLengthMax), "a vNPU template; not supported yet"),
       optional("share", &JobSubmission::share, text(kNameLengthMax), "a share of one NPU; not supported yet"),
-      optional("bandwidth", &JobSubmission::bandwidth_bps, rate_text(), "booked, not shaped; left out: none"),
+      optional("bandwidth", &JobSubmission::bandwidth_bps, job_rate_text(),
+               "booked, not shaped; left out: none"),
       shown("priority", &JobSubmission::priority, priority_word(), "left out: normal"),
       optional("timeLimit", &JobSubmission::time_limit_ms, duration_text(1),
                "per attempt; then SIGTERM, after a grace SIGKILL; left out: the tenant's maximum"),
