@@ -132,7 +132,8 @@ std::size_t Scheduler::queue_length() const {
 std::vector<NpuView> Scheduler::npus() const {
   std::vector<NpuView> views;
   views.reserve(state_->fleet.npu_count());
-  for (std::uint32_t i = 0; i < state_->fleet.npu_count(); ++i) views.push_back(view_of(state_->fleet, NpuIndex(i)));
+  for (std::uint32_t i = 0; i < state_->fleet.npu_count(); ++i)
+    views.push_back(view_of(state_->fleet, NpuIndex(i)));
   return views;
 }
 
