@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "examples/article_a/snippets/support.h"
+#include "article_a/snippets/support.h"
 
 int main() {
   const article_a::Session session;

@@ -2,7 +2,7 @@
 #include <cassert>
 #include <cstdio>
 
-#include "examples/article_a/snippets/support.h"
+#include "article_a/snippets/support.h"
 
 int main() {
   const article_a::Session session;

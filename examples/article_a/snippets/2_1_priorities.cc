@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "examples/article_a/snippets/support.h"
+#include "article_a/snippets/support.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "examples/article_a/snippets/support.h"
+#include "article_a/snippets/support.h"
 
 int main() {
   const article_a::Session session;

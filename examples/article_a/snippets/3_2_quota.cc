@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "examples/article_a/snippets/support.h"
+#include "article_a/snippets/support.h"
 
 // clang-format off: as printed
 // 伪代码：显存配额管理

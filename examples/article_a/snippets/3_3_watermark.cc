@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "examples/article_a/snippets/support.h"
+#include "article_a/snippets/support.h"
 
 int main(int argc, char** argv) {
   const article_a::Session session;

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "examples/article_a/snippets/support.h"
+#include "article_a/snippets/support.h"
 
 namespace {
 

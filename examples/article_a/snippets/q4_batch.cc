@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "examples/article_a/snippets/support.h"
+#include "article_a/snippets/support.h"
 
 namespace {
 

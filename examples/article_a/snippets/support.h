@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "examples/article_a/compat.h"
+#include "article_a/compat.h"
 
 namespace article_a {
 
