@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import http.client
 import json
+import os
 import pathlib
 import random
 import re

@@ -1,5 +1,5 @@
-"""What docs/articles.md says of Tangram and no other test shows: a reservation, a failover, a device that comes back, and
-memory that is allocated told from memory that is used."""
+"""What docs/articles.md says of Tangram and no other test shows: a reservation, a failover, a device that comes back, what a
+job sees of the machine, memory that is allocated told from memory that is used, and a 310P3 that is given whole."""
 
 import pathlib
 import subprocess
@@ -11,11 +11,24 @@ import harness  # noqa: E402
 
 SLEEP = ("--", "sleep", "600")
 TEAM = "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team}\n"
+# Article B's node: one 310P3 with NPU id 7.
+ONE_310P3 = """
+driver_version: "22.0.4"
+compute: full
+chips:
+  310P3: {soc_name: Ascend310P3, board_id: 0x64, pci_device_id: 0xD500, ai_cores: 8, vector_cores: 7, ai_cpus: 7,
+    aicore_mhz: 1080, hbm_mhz: 1600, memory_mib: 21527, memory_system_mib: 1805, l2_mib: 16, fp16_gflops: 70000,
+    fp32_gflops: 8000, memory_mib_per_second: 190000, host_mib_per_second: 12000, launch_us: 5}
+npus:
+  - {phy: 0, card: 7, chip: 310P3, pci: "0000:07:00.0"}
+"""
 
 
-class Claims(unittest.TestCase):
+class Case(unittest.TestCase):
+    npus = None
+
     def setUp(self):
-        self.machine = harness.Machine()
+        self.machine = harness.Machine(npus=self.npus)
         self.addCleanup(self.machine.stop)
         self.machine.start()
 
@@ -25,6 +38,8 @@ class Claims(unittest.TestCase):
     def npu(self, number):
         return next(npu for npu in self.machine.status()["npus"] if npu["npu"] == number)
 
+
+class EightNpus(Case):
     def test_a_reservation_keeps_npus_for_inference(self):
         """Without it training could take all NPUs, and inference would wait for hours (article A, Q1)."""
         tenants = subprocess.run([harness.program("article_a/q1_reservation")], capture_output=True, text=True, check=True)
@@ -85,8 +100,41 @@ class Claims(unittest.TestCase):
 
     @staticmethod
     def mebibytes(text):
-        number, unit = (text[:-3], text[-3:])
-        return int(number) * {"MiB": 1, "GiB": 1024}[unit]
+        return int(text[:-3]) * {"MiB": 1, "GiB": 1024}[text[-3:]]
+
+    def test_a_job_sees_its_own_npus_in_npu_smi(self):
+        """Without it a tenant could read from inside what others hold, or not check that its NPU is there (article A, Q2)."""
+        self.machine.apply(TEAM)
+        self.machine.wait_for(self.submit("team", *SLEEP), "running")
+        job = self.submit("team", "--", "/usr/local/Ascend/driver/tools/npu-smi", "info", "-l")
+        self.assertEqual(self.machine.wait_for(job, "ended")["npus"], [1])
+        listed = self.machine.ok("logs", job)
+        self.assertRegex(listed, r"Total Count +: 1\n")
+        self.assertRegex(listed, r"NPU ID +: 1\n")
+
+
+class One310P3(Case):
+    npus = ONE_310P3
+
+    def test_more_than_a_template_gets_it_whole(self):
+        """Without it a request above the largest template would not get the NPU whole, or one above the NPU would wait."""
+        self.machine.apply(TEAM)
+        self.assertEqual(self.machine.status()["driverVersion"], "22.0.4")
+        holder = self.submit("team", "--memory", "13000MiB", *SLEEP)
+        self.machine.wait_for(holder, "running")
+        self.assertEqual((self.npu(0)["chip"], self.npu(0)["mode"]), ("310P3", "whole"))
+        # What the whole NPU has is charged, not what was asked for.
+        self.assertEqual(self.machine.json("quota", "team")["items"][0]["used"]["memoryTotal"], "21527MiB")
+        waiter = self.submit("team", "--memory", "1024MiB", "--", harness.program("gemm"), "--size", "64")
+        reason = self.machine.wait_for(waiter, "waiting")["reason"]
+        self.assertEqual(reason["code"], "capacity.npus.busy")
+        self.machine.ok("cancel", holder)
+        self.assertEqual(self.machine.wait_for(waiter, "ended")["outcome"], "succeeded", self.machine.ok("logs", waiter))
+        self.assertIn("gemm: OK", self.machine.ok("logs", waiter))
+        self.submit("team", "--memory", "21527MiB", "--", "true")
+        refused = self.machine.cli("submit", "--tenant", "team", "--memory", "21528MiB", "--", "true")
+        self.assertEqual(refused.code, 3, refused)
+        self.assertIn("21527MiB", refused.err)
 
 
 if __name__ == "__main__":
