@@ -125,12 +125,18 @@ class One310P3(Case):
         self.assertEqual((self.npu(0)["chip"], self.npu(0)["mode"]), ("310P3", "whole"))
         # What the whole NPU has is charged, not what was asked for.
         self.assertEqual(self.machine.json("quota", "team")["items"][0]["used"]["memoryTotal"], "21527MiB")
-        waiter = self.submit("team", "--memory", "1024MiB", "--", harness.program("gemm"), "--size", "64")
+        script = ('echo "slice: ${ASCEND_VNPU_SPECS-none}"; /usr/local/Ascend/driver/tools/npu-smi info; '
+                  'exec "$0" --size 64')
+        waiter = self.submit("team", "--memory", "1024MiB", "--", "sh", "-c", script, harness.program("gemm"))
         reason = self.machine.wait_for(waiter, "waiting")["reason"]
         self.assertEqual(reason["code"], "capacity.npus.busy")
         self.machine.ok("cancel", holder)
         self.assertEqual(self.machine.wait_for(waiter, "ended")["outcome"], "succeeded", self.machine.ok("logs", waiter))
-        self.assertIn("gemm: OK", self.machine.ok("logs", waiter))
+        inside = self.machine.ok("logs", waiter)
+        self.assertIn("gemm: OK", inside)
+        self.assertIn("slice: none\n", inside)
+        self.assertRegex(inside, r"\| 7 +310P3 ")
+        self.assertRegex(inside, r"\d+ +/ 21527 ")
         self.submit("team", "--memory", "21527MiB", "--", "true")
         refused = self.machine.cli("submit", "--tenant", "team", "--memory", "21528MiB", "--", "true")
         self.assertEqual(refused.code, 3, refused)

@@ -92,7 +92,7 @@ class OnTheMachine(unittest.TestCase):
         self.machine.start_simulator()
 
     def start(self, name, *arguments):
-        return subprocess.Popen([harness.program(f"article_a/{name}"), *map(str, arguments)], stdin=subprocess.PIPE,
+        return subprocess.Popen([harness.program(name), *map(str, arguments)], stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env={"LD_LIBRARY_PATH": str(self.machine.driver_dir / "lib64")},
                                 preexec_fn=harness.die_with_parent)
@@ -103,12 +103,24 @@ class OnTheMachine(unittest.TestCase):
         return out.splitlines()
 
     def run_snippet(self, name, *arguments, code=0):
-        return self.finish(self.start(name, *arguments), code)
+        return self.finish(self.start(f"article_a/{name}", *arguments), code)
 
     def test_1_1_context(self):
         """Without it a process could not make a context of its own on the device that it names."""
         self.assertEqual(self.run_snippet("1_1_context", 3), [
             "the new context is current: yes", "it is on device 3, and not the device's default context: yes"])
+
+    def test_1_1_processes_share_a_device(self):
+        """Without it each process would seem to have all of an NPU's memory, though another holds some of it."""
+        holder = self.start("gemm", "--memory", "2GiB", "--hold", "600")
+        self.addCleanup(holder.kill)
+        while "holding" not in holder.stdout.readline():
+            self.assertIsNone(holder.poll())
+        used = re.search(r"已用: (\d+) MB", self.run_snippet("3_3_watermark")[0])
+        self.assertGreaterEqual(int(used.group(1)), 2048)
+        holder.kill()
+        holder.communicate()
+        self.machine.wait_until(lambda: "已用: 0 MB" in self.run_snippet("3_3_watermark")[0], "its memory is back")
 
     def test_1_2_stream(self):
         """Without it the product of the article's call could be wrong, or not be there when the stream has been awaited."""
@@ -166,7 +178,7 @@ class OnTheMachine(unittest.TestCase):
     def test_5_2_failover(self):
         """Without it work that a lost device did not finish could be forgotten, done twice, or put on another sick one."""
         self.machine.simulator_ctl("health", 1, "critical")
-        program = self.start("5_2_failover")
+        program = self.start("article_a/5_2_failover")
         self.assertEqual(program.stdout.readline(), "ready\n")
         self.machine.simulator_ctl("remove", 0)
         lines = self.finish(program, say="go\n")
