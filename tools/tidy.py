@@ -57,7 +57,8 @@ def main():
                and (not wanted or pathlib.Path(e["file"]) in wanted)]
     entries = list({e["file"]: e for e in entries}.values())
     version = subprocess.run([TOOL, "--version"], capture_output=True, check=True).stdout
-    salt = version + (ROOT / ".clang-tidy").read_bytes()
+    configurations = [ROOT / ".clang-tidy", *sorted(ROOT.glob("*/.clang-tidy")), *sorted(ROOT.glob("src/*/.clang-tidy"))]
+    salt = version + b"".join(path.read_bytes() for path in configurations)
     CACHE.mkdir(parents=True, exist_ok=True)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
