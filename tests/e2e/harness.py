@@ -372,13 +372,18 @@ def cgroup_dirs(name):
     return list(dict.fromkeys(found))
 
 
+def files_below(group, name):
+    """As rglob(), which fails when a group goes away while it walks."""
+    return [pathlib.Path(folder, name) for folder, _, files in os.walk(group) if name in files]
+
+
 def pids_in(groups):
     pids = set()
     for group in groups:
-        for path in group.rglob("cgroup.procs"):
+        for path in files_below(group, "cgroup.procs"):
             with contextlib.suppress(OSError):
                 pids.update(int(pid) for pid in path.read_text().split())
-        for path in group.rglob("freezer.state"):
+        for path in files_below(group, "freezer.state"):
             with contextlib.suppress(OSError):
                 path.write_text("THAWED")
     pids.discard(os.getpid())
@@ -400,10 +405,9 @@ def pids_of(root):
 
 
 def remove_cgroup(group):
-    inner = sorted((path for path in group.rglob("*") if path.is_dir()), key=lambda path: -len(path.parts))
-    for path in [*inner, group]:
+    for folder, _, _ in os.walk(group, topdown=False):
         with contextlib.suppress(OSError):
-            path.rmdir()
+            os.rmdir(folder)
 
 
 def mounts_below(root):
