@@ -89,7 +89,7 @@ class EightNpus(Case):
     def test_allocated_is_told_from_used(self):
         """Without it what a tenant was given could be taken for what its programs use (article B, metrics)."""
         self.machine.apply(TEAM)
-        job = self.submit("team", "--memory", "8GiB", "--", harness.program("gemm"), "--memory", "2GiB", "--hold", "600")
+        job = self.submit("team", "--memory", "8GiB", "--", self.machine.program_for_all("gemm"), "--memory", "2GiB", "--hold", "600")
         self.machine.wait_until(lambda: "holding 2048 MiB" in self.machine.ok("logs", job), "the program holds its memory")
         # The system's own 3 GiB, the program's 2 GiB, and its matrices.
         self.machine.wait_until(lambda: 5120 <= self.mebibytes(self.npu(0)["memoryUsed"]) < 5200, "the use is shown")
@@ -127,7 +127,7 @@ class One310P3(Case):
         self.assertEqual(self.machine.json("quota", "team")["items"][0]["used"]["memoryTotal"], "21527MiB")
         script = ('echo "slice: ${ASCEND_VNPU_SPECS-none}"; /usr/local/Ascend/driver/tools/npu-smi info; '
                   'exec "$0" --size 64')
-        waiter = self.submit("team", "--memory", "1024MiB", "--", "sh", "-c", script, harness.program("gemm"))
+        waiter = self.submit("team", "--memory", "1024MiB", "--", "sh", "-c", script, self.machine.program_for_all("gemm"))
         reason = self.machine.wait_for(waiter, "waiting")["reason"]
         self.assertEqual(reason["code"], "capacity.npus.busy")
         self.machine.ok("cancel", holder)
