@@ -79,7 +79,7 @@ devices:
 CONFIG
   cat > build/env.sh << ENVIRONMENT
 # For a shell that talks to what \`make run\` started.
-export PATH="$root/bin:$root/ascend/driver/tools:\$PATH"
+export PATH="$root/ascend/driver/tools:$root/bin:\$PATH"
 export TANGRAM_SOCKET="$socket"
 ENVIRONMENT
 }

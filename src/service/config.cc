@@ -23,8 +23,8 @@ constexpr std::int64_t kDayMs = 24LL * 3'600'000;
 // One mapping of the file. Each read names its field once; finish() finds what nobody read.
 class Fields {
  public:
-  Fields(YAML::Node node, std::string path, std::string file)
-      : node_(std::move(node)), path_(std::move(path)), file_(std::move(file)) {}
+  Fields(const YAML::Node& node, std::string path, std::string file)
+      : node_(node), path_(std::move(path)), file_(std::move(file)) {}
 
   Result<void> check_shape() const {
     if (!node_.IsDefined() || node_.IsNull()) return {};
@@ -307,7 +307,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
 
 Result<Config> load_config(const std::string& file, const std::string& root, bool must_exist) {
   errno = 0;
-  std::ifstream stream(file);
+  const std::ifstream stream(file);
   if (!stream) {
     const int problem = errno;
     if (problem == ENOENT && !must_exist) return parse_config("", file, root);
