@@ -16,7 +16,6 @@ std::string_view who_may(Access access) {
     case Access::kKnown:
       return "the operator; a tenant for what is its own";
     case Access::kMonitor:
-      return "the operator";
     case Access::kOperator:
       return "the operator";
   }

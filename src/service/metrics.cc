@@ -173,6 +173,7 @@ bool is_busy(const TenantView& tenant) {
 
 void add_tenants(const MetricsSource& source, MetricFamilies& families) {
   std::vector<const TenantView*> chosen;
+  chosen.reserve(source.state.tenants.size());
   for (const TenantView& tenant : source.state.tenants) chosen.push_back(&tenant);
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const TenantView* a, const TenantView* b) { return is_busy(*a) > is_busy(*b); });

@@ -1,5 +1,8 @@
 #include "wire/patterns.h"
 
+#include <array>
+#include <cstddef>
+
 #include "base/invariant.h"
 
 namespace tangram::wire {
@@ -15,11 +18,16 @@ std::string up_to_ten_years() {
   constexpr std::string_view kMinutes = "[1-9][0-9]{0,3}m";
   constexpr std::string_view kSeconds = "[1-9][0-9]{0,4}s";
   constexpr std::string_view kMilliseconds = "[1-9][0-9]{0,5}ms";
-  std::string tail = "(" + std::string(kMilliseconds) + ")?";
-  std::string pattern(kMilliseconds);
-  for (const std::string_view unit : {kSeconds, kMinutes, kHours, kDays}) {
-    pattern = std::string(unit) + tail + "|" + pattern;
-    tail = "(" + std::string(unit) + ")?" + tail;
+  constexpr std::array kUnits = {kDays, kHours, kMinutes, kSeconds, kMilliseconds};
+  std::string pattern;
+  for (std::size_t first = 0; first < kUnits.size(); ++first) {
+    if (first > 0) pattern += '|';
+    pattern += kUnits[first];
+    for (std::size_t after = first + 1; after < kUnits.size(); ++after) {
+      pattern += '(';
+      pattern += kUnits[after];
+      pattern += ")?";
+    }
   }
   return pattern;
 }
