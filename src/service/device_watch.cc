@@ -49,9 +49,10 @@ std::optional<std::map<std::int64_t, AttemptKey>> find_owners(const Executor& ex
   for (const DeviceNpu& npu : npus) {
     for (const DeviceProcess& process : npu.processes.value) {
       if (owners.contains(process.pid)) continue;
-      auto owner = executor.owner_of(process.pid);
-      if (!owner) return std::nullopt;
-      if (*owner) owners.emplace(process.pid, std::move(**owner));
+      const auto answer = executor.owner_of(process.pid);
+      if (!answer) return std::nullopt;
+      const std::optional<AttemptKey>& owner = *answer;
+      if (owner) owners.emplace(process.pid, *owner);
     }
   }
   return owners;

@@ -44,7 +44,7 @@ std::string made_from_table() {
 }
 
 std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
+  const std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -33,13 +33,13 @@ Node document_of(const Operation& of) {
 }
 
 const Node& at(const Node& node, std::initializer_list<std::string_view> path) {
-  static const Node kNothing;
+  static const Node nothing;
   const Node* here = &node;
   for (const std::string_view key : path) {
     here = here->find(key);
     if (here == nullptr) {
       ADD_FAILURE() << "there is no " << key;
-      return kNothing;
+      return nothing;
     }
   }
   return *here;
