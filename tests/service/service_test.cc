@@ -288,7 +288,7 @@ TEST_F(ServiceTest, AUidIsNotGivenAgainSoon) {
 
 // Without this, a tenant with jobs could vanish under them.
 TEST_F(ServiceTest, ATenantWithJobsIsNotDeleted) {
-  const std::string job = machine.job("team-a", 1);
+  machine.job("team-a", 1);
   const auto refused =
       machine.call<void>([&](auto done) { machine.service->delete_tenant(kOperator, "team-a", done); });
   ASSERT_FALSE(refused);
