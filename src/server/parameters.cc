@@ -28,7 +28,7 @@ tl::unexpected<Error> bad_value(const Parameter& parameter, std::string_view tex
 
 tl::unexpected<Error> out_of_range(const Parameter& parameter, std::string_view text,
                                    const std::string& range) {
-  return fail(Code::kInvalidArgument, "input.out_of_range", shown(parameter, text) + " is not " + range, {},
+  return fail(Code::kInvalidArgument, "input.out_of_range", shown(parameter, text) + " must be " + range, {},
               {{"field", std::string(parameter.name)}});
 }
 

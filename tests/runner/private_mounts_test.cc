@@ -60,7 +60,7 @@ class PrivateMounts : public testing::Test {
   // As `chroot DIR` on a machine whose mounts are shared: the directory is no mount point.
   void enter(Steps& steps) const {
     steps.expect(unshare(CLONE_NEWNS) == 0);
-    steps.expect(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0);
+    steps.expect(make_mounts_private().has_value());
     steps.expect(mount(nullptr, "/", nullptr, MS_REC | MS_SHARED, nullptr) == 0);
     steps.expect(mount("proc", (root_ + "/proc").c_str(), "proc", 0, nullptr) == 0);
     steps.expect(chroot(root_.c_str()) == 0 && chdir("/") == 0);

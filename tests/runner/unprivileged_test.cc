@@ -23,7 +23,7 @@ int run_unprivileged(const std::string& root) {
   }
   ProcessExecutorConfig config;
   config.root = root;
-  config.supervisor = TANGRAM_SUPERVISE;
+  config.supervisor = root + "/tangram-supervise";
   Events events;
   const auto executor = make_process_executor(config);
   if (!executor->start(events.sink())) return 11;
@@ -59,6 +59,8 @@ class Unprivileged : public testing::Test {
     ASSERT_NE(mkdtemp(path), nullptr);
     root_ = path;
     ASSERT_EQ(chown(path, kNobody, kNobody), 0);
+    // The build may lie below a home that is closed to others.
+    std::filesystem::copy_file(TANGRAM_SUPERVISE, root_ + "/tangram-supervise");
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
 
