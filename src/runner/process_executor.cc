@@ -100,6 +100,7 @@ class ProcessExecutor final : public Executor {
   bool as_root_ = false;
   std::string boot_id_;
   MachineWalls walls_;
+  std::vector<UniqueFd> claims_;
   ExecutorSink sink_;
   UniqueFd epoll_;
   UniqueFd wake_;
@@ -131,6 +132,7 @@ Result<void> ProcessExecutor::start(ExecutorSink sink) {
   TG_TRY_VOID(make_directories(config_.root, 0755));
   TG_TRY_VOID(make_directory(config_.root + "/jobs", 0711));
   TG_TRY(walls_, find_walls(config_));
+  TG_TRY(claims_, walls_.cgroups.claim());
   epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   epoll_event event{};
@@ -401,10 +403,15 @@ bool ProcessExecutor::settle(const AttemptKey& key, Attempt& attempt, Calls& cal
     attempt.emptying_since_ms = now;
     attempt.pause_ms = kRetryMsMin;
   }
-  const std::optional<AttemptExit> record = settle_attempt(attempt.dir, key, attempt.identity, boot_id_);
-  if (record) {
-    calls.emplace_back([this, record] { sink_.exited(*record); });
+  const Result<std::optional<AttemptExit>> record =
+      settle_attempt(attempt.dir, key, attempt.identity, boot_id_);
+  if (record && *record) {
+    calls.emplace_back([this, record = **record] { sink_.exited(record); });
     return true;
+  }
+  if (!record && !attempt.warned) {
+    attempt.warned = true;
+    log::warn("the end of " + key.job + " cannot be recorded yet: " + record.error().to_string());
   }
   if (!attempt.warned && now - attempt.emptying_since_ms > kStuckWarningMs) {
     attempt.warned = true;

@@ -190,6 +190,7 @@ class CrashPoint : public RunnerTest, public testing::WithParamInterface<CrashCa
 // Without this, a kill between two steps could run a job twice, never, or lose its end.
 TEST_P(CrashPoint, AttemptEndsOnceAndRunsAtMostOnce) {
   const AttemptKey key{"j-1", 1};
+  executor_.reset();  // one daemon at a time
   const std::string words = run_daemon(key.job, "echo run >> runs; setsid sleep 0.1 & sleep 0.2; exit 3");
   std::optional<SupervisorIdentity> identity;
   if (const std::size_t at = words.find("prepared "); at != std::string::npos) {
@@ -199,6 +200,7 @@ TEST_P(CrashPoint, AttemptEndsOnceAndRunsAtMostOnce) {
   }
   const bool in_daemon = std::string(GetParam().point).starts_with("runner.");
   EXPECT_EQ(WIFSIGNALED(daemon_status_), in_daemon) << "the crash did not happen where it should: " << words;
+  restart_executor();
   const Result<void> adopted = executor_->adopt(key, identity);
   ASSERT_TRUE(adopted) << adopted.error().to_string();
   const AttemptExit record = events_->wait_exit(key);
