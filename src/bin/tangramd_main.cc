@@ -20,6 +20,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/standard_files.h"
 #include "device/dcmi_devices.h"
 #include "journal/journal.h"
 #include "net/server.h"
@@ -225,6 +226,7 @@ int start(int argc, char** argv) {
 }  // namespace tangram
 
 int main(int argc, char** argv) {
+  tangram::occupy_standard_files();
   try {
     return tangram::start(argc, argv);
   } catch (const std::exception& problem) {

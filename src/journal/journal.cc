@@ -160,7 +160,8 @@ std::uint64_t Journal::last_sequence() const {
 // SQLite goes on writing to a file that has lost its name; what it holds would be lost with the process.
 Result<void> Journal::Impl::require_in_place() const {
   if (!database.was_moved()) return {};
-  return fail(Code::kUnavailable, "journal.moved", path + " was moved, removed or replaced while it is in use",
+  return fail(Code::kUnavailable, "journal.moved",
+              path + " was moved, removed or replaced while it is in use",
               "put the file back where it was, or stop the daemon and put a backup in its place");
 }
 

@@ -188,7 +188,8 @@ bool CgroupParent::can_filter_devices() const {
   });
 }
 
-// A write lock, which only those may take who may write there: a stranger cannot keep the daemon from starting.
+// A write lock, which only those may take who may write there: a stranger cannot keep the daemon from
+// starting.
 Result<std::vector<UniqueFd>> CgroupParent::claim() const {
   std::vector<UniqueFd> claims;
   for (const CgroupDir& dir : dirs_) {

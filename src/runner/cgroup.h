@@ -41,8 +41,8 @@ class CgroupParent {
 
   bool can_filter_devices() const;
 
-  // Keeps other daemons from this parent group as long as the result lives: their attempts would have the same
-  // names. Error: kFailedPrecondition "runner.cgroup.in_use".
+  // Keeps other daemons from this parent group as long as the result lives: their attempts would have the
+  // same names. Error: kFailedPrecondition "runner.cgroup.in_use".
   Result<std::vector<UniqueFd>> claim() const;
 
   // The directories of the parent group, one for each hierarchy.

@@ -42,7 +42,11 @@ Result<Spawned> spawn_and_wait(const ProcessExecutorConfig& config, const Machin
   if (ready && *ready == kStateWaiting) return spawned;
   kill_spawned(spawned);
   Cgroup(supervise.cgroup).remove();
-  if (!ready) return fail(std::move(ready).error());
+  if (!ready) {
+    Error error = std::move(ready).error();
+    if (error.reason == "runner.supervisor.gone") error.code = Code::kAborted;
+    return fail(std::move(error));
+  }
   return fail(failed_error(*ready));
 }
 

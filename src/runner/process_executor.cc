@@ -24,6 +24,7 @@
 #include "runner/launch.h"
 #include "runner/launch_check.h"
 #include "runner/remove_tree.h"
+#include "runner/set_aside.h"
 #include "runner/settle.h"
 #include "runner/walls.h"
 
@@ -74,6 +75,8 @@ class ProcessExecutor final : public Executor {
   Result<void> stop(const AttemptKey& key, StopReason reason) override;
   Result<void> adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& identity) override;
   Result<void> remove(const AttemptKey& key) override;
+  Result<std::vector<AttemptKey>> attempts_on_disk() const override { return list_attempts(config_.root); }
+  Result<void> set_aside(const AttemptKey& key) override;
   std::string log_path(const AttemptKey& key) const override { return attempt_dir(config_.root, key).log(); }
   bool gives_private_devices() const override { return walls_.walls.namespaces; }
   std::vector<std::string> missing_walls() const override { return walls_.missing; }
@@ -267,6 +270,11 @@ Result<void> ProcessExecutor::remove(const AttemptKey& key) {
   // Other attempts of the job may be there still.
   rmdir((config_.root + "/jobs/" + key.job).c_str());
   return {};
+}
+
+Result<void> ProcessExecutor::set_aside(const AttemptKey& key) {
+  TG_TRY_VOID(check_key(key));
+  return set_aside_attempt(attempt_dir(config_.root, key), key, boot_id_);
 }
 
 void ProcessExecutor::wake() const {

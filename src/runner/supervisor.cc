@@ -111,7 +111,8 @@ Result<void> Supervisor::get_ready() {
   }
   TG_TRY(log_, LogFile::open(dir_.log(), spec_.launch.log_bytes_max));
   std::vector<DeviceNumber> numbers = standard_devices();
-  // A driver without nodes (the simulated one of a user who is not root) serves where nothing is done with them.
+  // A driver without nodes (the simulated one of a user who is not root) serves where nothing is done with
+  // them.
   if (spec_.walls.namespaces || spec_.walls.device_filter) {
     TG_TRY(const std::vector<DeviceNode> nodes, find_device_nodes(spec_.device_dir, spec_.launch.npus));
     for (const DeviceNode& node : nodes) numbers.push_back(node.number);

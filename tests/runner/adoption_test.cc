@@ -150,6 +150,29 @@ TEST_F(Adoption, RemoveIsRefusedWhileASupervisorLives) {
   EXPECT_TRUE(executor_->remove(spec.key));
 }
 
+// Without this, a journal put back from a backup would share NPUs and names with attempts that it does not
+// know.
+TEST_F(Adoption, WhatNobodyKnowsIsEndedAndKeptUnderAnotherName) {
+  const LaunchSpec spec = shell("j-1", "setsid sleep 300 & sleep 300");
+  prepare(spec);
+  ASSERT_TRUE(executor_->go(spec.key));
+  ASSERT_TRUE(events_->wait_running(spec.key));
+  ASSERT_TRUE(wait_until([&] { return job_processes().size() >= 2; }));
+  run_to_end(shell("j-2", "echo kept"));
+  lose_daemon();
+  const auto found = executor_->attempts_on_disk();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(*found, (std::vector<AttemptKey>{{"j-1", 1}, {"j-2", 1}}));
+  for (const AttemptKey& key : *found) {
+    const Result<void> done = executor_->set_aside(key);
+    EXPECT_TRUE(done) << done.error().to_string();
+  }
+  EXPECT_TRUE(job_processes().empty());
+  EXPECT_TRUE(executor_->attempts_on_disk()->empty());
+  EXPECT_EQ(read_file(root_ + "/state/jobs/j-2/1.lost-1/log").value_or(""), "kept\n");
+  EXPECT_EQ(run_to_end(shell("j-1", "exit 0")).outcome, Outcome::kSucceeded);
+}
+
 struct CrashCase {
   const char* point;
   Outcome outcome;

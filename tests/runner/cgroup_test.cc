@@ -214,8 +214,8 @@ TEST(DeviceFilter, V1RulesAreInTheKernelsWords) {
   EXPECT_EQ(v1_rule({136, DeviceNumber::kAnyMinor}), "c 136:* rw");
 }
 
-// Without this, two daemons with the same parent group would kill each other's jobs, which are named alike, and
-// anybody who can read the group could keep the daemon from starting.
+// Without this, two daemons with the same parent group would kill each other's jobs, which are named alike,
+// and anybody who can read the group could keep the daemon from starting.
 TEST(CgroupParentTest, IsClaimedByOneDaemonAtATime) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   const Result<std::vector<Hierarchy>> layout = detect_cgroup_layout();

@@ -141,6 +141,15 @@ TEST_F(ServiceTest, ALackOfRoomOnlyDelaysAStart) {
   EXPECT_EQ(machine.world.executions(job), 1);
 }
 
+// Without this, a supervisor that was killed before it let its program start would cost the job its turn.
+TEST_F(ServiceTest, AJobWhoseSupervisorIsGoneBeforeItsGoStartsAgain) {
+  const std::string job = machine.job("team-a", 1);
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  machine.world.lose_before_go({job, 1});
+  ASSERT_TRUE(eventually([&] { return machine.view(job).attempt == 2; }));
+  EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
+}
+
 // Without this, a slow spawn would stop everybody's requests.
 TEST_F(ServiceTest, ASlowPrepareDoesNotHoldUpTheWriter) {
   machine.executor->hold_prepare = true;
@@ -376,6 +385,24 @@ TEST(ServiceRetention, ForgetsEndedJobsAfterTheirTime) {
   ASSERT_TRUE(eventually([&] { return !machine.service->job(kOperator, job).has_value(); }));
   EXPECT_TRUE(machine.world.process({job, 1})->removed);
   EXPECT_EQ(machine.store.count("job_forgotten"), 1U);
+}
+
+// Without this, refused jobs of one tenant could fill the daemon's memory, faster than they are swept.
+TEST(ServiceRetention, KeepsNoMoreEndedJobsThanConfigured) {
+  Machine machine;
+  machine.options.ended_max = 10;
+  machine.options.sweep_interval_ms = 3'600'000;
+  machine.start();
+  machine.tenant("team-a", 4);
+  machine.tenant("team-b", 4);
+  machine.job("team-a", 4);
+  std::string batch;
+  for (int i = 0; i < 1'000; ++i) {
+    batch +=
+        std::string(i == 0 ? "" : ",") + R"({"tenant":"team-b","npus":1,"noWait":true,"command":["/x"]})";
+  }
+  for (int i = 0; i < 12; ++i) ASSERT_EQ(machine.submit(R"({"items":[)" + batch + "]}").status, 200);
+  EXPECT_TRUE(eventually([&] { return machine.store.count("job_forgotten") > 4'000; }));
 }
 
 // Without this, a waiting client would hear of the end late or never, or wait for a job that ended before.
