@@ -148,6 +148,7 @@ void complete(service::Config& config) {
     if (gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0') options.node = name.data();
   }
   options.own_uid = geteuid();
+  options.driver_directory = config.driver_directory;
   if (const group* const found = getgrnam(config.device_group.c_str())) {
     options.device_groups.push_back(found->gr_gid);
   }

@@ -91,10 +91,11 @@ Result<void> enable_controllers(const std::string& dir, ControllerSet wanted, co
   return write_control(file, text);
 }
 
-// A group that a daemon of another user left behind is there, and of no use.
-Result<void> require_writable(const std::string& dir) {
-  if (faccessat(AT_FDCWD, dir.c_str(), W_OK, AT_EACCESS) == 0) return {};
-  return fail(system_error("cannot make control groups below " + dir, errno));
+// One that another daemon, of another user, has made is of no use: leaves cannot be made in it.
+Result<void> make_own_directory(const std::string& path) {
+  TG_TRY_VOID(make_directories(path, 0755));
+  if (faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
+  return fail(system_error("cannot write to the control group " + path, errno));
 }
 
 std::string base_of(const Hierarchy& hierarchy, const std::string& name) {
@@ -151,21 +152,16 @@ CgroupParent CgroupParent::open(const std::vector<Hierarchy>& layout, const std:
     path.append("/").append(name.substr(name.starts_with('/') ? name.rfind('/') + 1 : 0));
     const std::string refuge = path + "-daemon";
     CgroupDir dir{std::move(path), hierarchy.controllers, hierarchy.unified};
-    Result<void> usable = make_directories(dir.path, 0755);
-    if (usable) usable = require_writable(dir.path);
-    if (!usable) {
-      trouble = usable.error().to_string();
-      continue;
-    }
-    if (hierarchy.unified) {
+    Result<void> made = make_own_directory(dir.path);
+    const bool usable = made.has_value();
+    if (usable && hierarchy.unified) {
       dir.controllers = static_cast<ControllerSet>(v2_controllers(base) & ~in_v1);
-      Result<void> enabled = enable_controllers(base, dir.controllers, refuge);
-      if (enabled) enabled = enable_controllers(dir.path, dir.controllers, refuge);
-      if (!enabled) {
-        trouble = enabled.error().to_string();
-        dir.controllers = 0;
-      }
+      made = enable_controllers(base, dir.controllers, refuge);
+      if (made) made = enable_controllers(dir.path, dir.controllers, refuge);
+      if (!made) dir.controllers = 0;
     }
+    if (!made) trouble = made.error().to_string();
+    if (!usable) continue;
     covered = static_cast<ControllerSet>(covered | dir.controllers);
     can_kill = can_kill || hierarchy.unified || has(dir.controllers, Controller::kFreezer);
     parent.dirs_.push_back(std::move(dir));

@@ -22,6 +22,7 @@
 #include "runner/files.h"
 #include "runner/job_exec.h"
 #include "runner/job_view.h"
+#include "runner/private_mounts.h"
 
 namespace tangram::runner {
 namespace {
@@ -90,6 +91,8 @@ Result<void> JobInit::prepare() {
 Result<void> JobInit::spawn_main() {
   ExecPlan plan;
   TG_TRY(plan.join, open_join_files(spec_));
+  // Before any directory is opened: it may give the process another root directory.
+  if (spec_.walls.namespaces) TG_TRY_VOID(make_mounts_private());
   TG_TRY(const UniqueFd workdir, open_workdir(spec_));
   if (spec_.walls.namespaces) {
     TG_TRY(const std::vector<DeviceNode> devices, find_device_nodes(spec_.device_dir, spec_.launch.npus));

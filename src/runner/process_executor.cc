@@ -136,6 +136,9 @@ Result<void> ProcessExecutor::start(ExecutorSink sink) {
   TG_TRY_VOID(make_directory(config_.root + "/jobs", 0711));
   TG_TRY(walls_, find_walls(config_));
   TG_TRY(claims_, walls_.cgroups.claim());
+  // The owner of the state directory may have closed it, which is one wall more where jobs have their own
+  // mounts.
+  if (walls_.walls.user && !walls_.walls.namespaces) TG_TRY_VOID(allow_passage(config_.root));
   epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   epoll_event event{};

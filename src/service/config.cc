@@ -24,8 +24,8 @@ constexpr std::int64_t kDayMs = 24LL * 3'600'000;
 // One mapping of the file. Each read names its field once; finish() finds what nobody read.
 class Fields {
  public:
-  Fields(YAML::Node node, std::string path, std::string file)
-      : node_(std::move(node)), path_(std::move(path)), file_(std::move(file)) {}
+  Fields(const YAML::Node& node, std::string path, std::string file)
+      : node_(node), path_(std::move(path)), file_(std::move(file)) {}
 
   Result<void> check_shape() const {
     if (!node_.IsDefined() || node_.IsNull()) return {};
@@ -335,7 +335,7 @@ Result<Config> load_config(const std::string& file, const std::string& root, boo
   std::error_code ignored;
   // A stream would open it and find it empty.
   if (std::filesystem::is_directory(file, ignored)) return fail(system_error("cannot read " + file, EISDIR));
-  std::ifstream stream(file);
+  const std::ifstream stream(file);
   if (!stream) {
     const int problem = errno;
     if (problem == ENOENT && !must_exist) return parse_config("", file, root);

@@ -72,6 +72,21 @@ TEST_F(JournalTest, AFileThatWasMovedAwayTakesNoRecords) {
   EXPECT_EQ(journal->append(records(1)).error().reason, "journal.moved");
 }
 
+// Without this, a tenant could read all jobs, secrets in their environments included, where it can pass
+// through the state directory.
+TEST_F(JournalTest, FilesAreTheOwnersAlone) {
+  std::filesystem::permissions(directory_, std::filesystem::perms::all);
+  auto journal = open();
+  ASSERT_TRUE(journal->append(records(5)));
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    ++files;
+    const auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+    EXPECT_EQ(entry.status().permissions() & others, std::filesystem::perms::none) << entry.path();
+  }
+  EXPECT_GE(files, 4) << "LOCK, VERSION, the database and its log";
+}
+
 // Without this, two daemons on one directory would give the same NPU twice.
 TEST_F(JournalTest, ASecondOwnerIsRefusedAndToldTheFirst) {
   const auto journal = open();

@@ -180,6 +180,22 @@ TEST_F(CgroupFixture, WhatIsMissingIsNamed) {
   EXPECT_TRUE(Cgroup({}).empty());
 }
 
+// Without this, a daemon without root would fail every job once another daemon has made groups of that name.
+TEST_F(CgroupFixture, GroupsOfAnotherUserAreNotTaken) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to be another user";
+  const std::string mounts =
+      std::string(kV1Mounts) + "40 31 0:40 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+  const auto layout = parse_cgroup_layout(mounts, std::string(kV1Self) + "0::/\n", root_);
+  ASSERT_TRUE(CgroupParent::open(layout, "tangram").can_filter_devices());
+  ASSERT_EQ(chmod(root_.c_str(), 0755), 0);
+  ASSERT_EQ(seteuid(65534), 0);
+  const CgroupParent parent = CgroupParent::open(layout, "tangram");
+  ASSERT_EQ(seteuid(0), 0);
+  EXPECT_TRUE(parent.paths().empty());
+  EXPECT_EQ(parent.missing().size(), 4U);
+  EXPECT_FALSE(parent.can_filter_devices());
+}
+
 // Without this, the filter of v2 machines would be code that no kernel has ever accepted.
 TEST(DeviceFilter, KernelEnforcesTheProgram) {
   const Result<std::vector<Hierarchy>> layout = detect_cgroup_layout();

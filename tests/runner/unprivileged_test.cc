@@ -26,7 +26,7 @@ int run_unprivileged(const std::string& root, const std::string& cgroup_parent) 
   ProcessExecutorConfig config;
   config.root = root;
   config.cgroup_parent = cgroup_parent;
-  config.supervisor = TANGRAM_SUPERVISE;
+  config.supervisor = root + "/tangram-supervise";
   Events events;
   const auto executor = make_process_executor(config);
   if (!executor->start(events.sink())) return 11;
@@ -66,6 +66,8 @@ class Unprivileged : public testing::Test {
     ASSERT_NE(mkdtemp(path), nullptr);
     root_ = path;
     ASSERT_EQ(chown(path, kNobody, kNobody), 0);
+    // The build may lie below a home that is closed to others.
+    std::filesystem::copy_file(TANGRAM_SUPERVISE, root_ + "/tangram-supervise");
     const Result<std::vector<Hierarchy>> layout = detect_cgroup_layout();
     ASSERT_TRUE(layout);
     cgroup_name_ = "tangram-test-nobody-" + std::to_string(getpid());

@@ -304,6 +304,23 @@ TEST_F(ServiceTest, ATenantWithJobsIsNotDeleted) {
   EXPECT_EQ(refused.error().reason, "tenant.busy");
 }
 
+// Without this, somebody whose job waits for ill NPUs would be told how many, and have to look for which.
+TEST_F(ServiceTest, NamesUnhealthyNpusToWhoeverAsks) {
+  machine.tenant("wide", 4);
+  machine.devices.set_health(0, Health::kWarning);
+  machine.devices.set_health(2, Health::kCritical);
+  ASSERT_TRUE(eventually([&] { return machine.service->status(kOperator).npus_free == 2; }));
+  const std::string job = machine.job("wide", 3);
+  ASSERT_TRUE(machine.reaches(job, JobState::kWaiting));
+  EXPECT_THAT(machine.view(job).reason->message, HasSubstr("2 are not healthy (NPU 0, NPU 2)"));
+  for (const Caller& caller : {kOperator, *machine.service->identify(200'002)}) {
+    const auto why = machine.service->why(caller, job);
+    ASSERT_TRUE(why) << why.error().to_string();
+    ASSERT_FALSE(why->blockers.empty());
+    EXPECT_THAT(why->blockers[0].message, HasSubstr("2 are not healthy (NPU 0, NPU 2)"));
+  }
+}
+
 // Without this, a tenant could see or stop the jobs of others.
 TEST_F(ServiceTest, ATenantReachesOnlyItsOwn) {
   const std::string mine = machine.job("team-a", 1);
