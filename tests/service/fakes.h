@@ -100,9 +100,10 @@ class FakeExecutor final : public Executor {
   Result<std::vector<AttemptKey>> attempts_on_disk() const override;
   Result<void> set_aside(const AttemptKey& key) override;
   std::string log_path(const AttemptKey& key) const override;
-  bool gives_private_devices() const override { return true; }
+  bool gives_private_devices() const override { return private_devices; }
   std::vector<std::string> missing_walls() const override { return {"a wall"}; }
 
+  std::atomic<bool> private_devices{true};
   std::atomic<bool> refuse_prepare{false};
   std::atomic<bool> disk_full{false};
   std::atomic<bool> hold_prepare{false};  // prepare() blocks while it is set

@@ -104,6 +104,22 @@ TEST_F(ServiceTest, CancelsQueuedAndRunningJobs) {
   EXPECT_EQ(again.error().reason, "job.ended");
 }
 
+// Without this, a program would not find the driver's libraries where jobs have no mounts of their own, as
+// without root.
+TEST_F(ServiceTest, NamesTheDriverWhereItIs) {
+  machine.stop();
+  machine.options.driver_directory = "/opt/driver";
+  machine.start();
+  for (const auto& [has_mounts, place] :
+       {std::pair{true, ":/usr/local/Ascend/driver/lib64:"}, std::pair{false, ":/opt/driver/lib64:"}}) {
+    machine.executor->private_devices = has_mounts;
+    const std::string job = machine.job("team-a", 1);
+    ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+    EXPECT_THAT(machine.world.process({job, 1})->spec.env,
+                Contains(Pair("LD_LIBRARY_PATH", HasSubstr(place))));
+  }
+}
+
 // Without this, a job cancelled while its supervisor is being made would run all the same.
 TEST_F(ServiceTest, CancelBetweenDecisionAndPrepareNeverExecutes) {
   machine.executor->hold_prepare = true;
