@@ -63,6 +63,7 @@ install_programs() {
   # Replaced by rename: a program that still runs keeps its file.
   local file target
   for file in "$build"/bin/* "$build"/lib/*.so; do
+    [ -f "$file" ] || continue
     target=$root/$(basename "$(dirname "$file")")/$(basename "$file")
     install -m 755 "$file" "$target.new"
     mv -f "$target.new" "$target"
