@@ -370,6 +370,10 @@ void Attempts::report_end(const AttemptExit& exit) {
                     if (!status) return;
                     TG_CRASH_POINT("service.before_exit_record");
                     wire::AttemptEndedRecord decided = record;
+                    if (never_released && status->cancel_requested) {
+                      decided.input.outcome = Outcome::kCancelled;
+                      decided.message = "cancelled before it started";
+                    }
                     decided.input.requeue =
                         never_released ? !status->cancel_requested
                                        : transaction.state().core().restarts_after(id, record.input.outcome);

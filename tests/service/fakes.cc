@@ -225,6 +225,7 @@ Result<void> FakeExecutor::go(const AttemptKey& key) {
 }
 
 Result<void> FakeExecutor::stop(const AttemptKey& key, StopReason reason) {
+  if (ignore_stop) return {};
   ExecutorSink sink;
   AttemptExit exit;
   {

@@ -106,6 +106,7 @@ class FakeExecutor final : public Executor {
   std::atomic<bool> private_devices{true};
   std::atomic<bool> refuse_prepare{false};
   std::atomic<bool> disk_full{false};
+  std::atomic<bool> ignore_stop{false};
   std::atomic<bool> hold_prepare{false};  // prepare() blocks while it is set
   std::string log_directory;
 

@@ -166,6 +166,17 @@ TEST_F(ServiceTest, AJobWhoseSupervisorIsGoneBeforeItsGoStartsAgain) {
   EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
 }
 
+// Without this, a job that its owner cancelled would be said to have failed to start.
+TEST_F(ServiceTest, ACancelledJobWhoseSupervisorIsGoneBeforeItsGoIsCancelled) {
+  const std::string job = machine.job("team-a", 1);
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  machine.executor->ignore_stop = true;
+  ASSERT_TRUE(machine.cancel(job));
+  machine.world.lose_before_go({job, 1});
+  ASSERT_TRUE(machine.reaches(job, JobState::kEnded));
+  EXPECT_EQ(machine.view(job).outcome, Outcome::kCancelled);
+}
+
 // Without this, a slow spawn would stop everybody's requests.
 TEST_F(ServiceTest, ASlowPrepareDoesNotHoldUpTheWriter) {
   machine.executor->hold_prepare = true;
