@@ -23,6 +23,13 @@ else
   exit 1
 fi
 
+# Some packages bring a service (a Prometheus on a port of its own) that nobody here asked to run.
+policy=/usr/sbin/policy-rc.d
+if ! [ -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
+  trap '"${as_root[@]}" rm -f "$policy"' EXIT
+fi
+
 echo "setup: installing ${missing[*]}" >&2
 # A machine that has just been set up may hold the package lock for a while, and a mirror may fail once.
 options=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)

@@ -11,6 +11,7 @@
 #include "journal/migrations.h"
 #include "journal/sqlite.h"
 #include "journal/state_directory.h"
+#include "journal/sync_time.h"
 
 namespace tangram::journal {
 namespace {
@@ -74,6 +75,7 @@ struct Journal::Impl {
   Database database;
   Statement insert;
   std::uint64_t last = 0;
+  std::chrono::nanoseconds last_sync_time{0};
 
   bool told_remains = false;  // since the last append that succeeded
 
@@ -144,7 +146,7 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::string& directory_path
   TG_TRY(Statement insert,
          database.prepare("INSERT INTO records(sequence, at_ms, kind, body) VALUES(?, ?, ?, ?)"));
   auto impl = std::unique_ptr<Impl>(
-      new Impl{std::move(directory), path, std::move(database), std::move(insert), to_uint64(last)});
+      new Impl{std::move(directory), path, std::move(database), std::move(insert), to_uint64(last), {}});
   return std::unique_ptr<Journal>(new Journal(std::move(impl)));
 }
 
@@ -153,6 +155,10 @@ Journal::~Journal() = default;
 
 std::uint64_t Journal::last_sequence() const {
   return impl_->last;
+}
+
+std::chrono::nanoseconds Journal::last_sync_time() const {
+  return impl_->last_sync_time;
 }
 
 // ---- appending
@@ -194,7 +200,9 @@ Result<std::uint64_t> Journal::append(std::span<const NewRecord> records) {
   const std::uint64_t first = impl_->last + 1;
   if (records.empty()) return first;
   TG_CRASH_POINT("journal.before_append");
+  const auto waited_before = sync_time();
   auto appended = impl_->append_rows(records);
+  impl_->last_sync_time = sync_time() - waited_before;
   if (!appended) {
     impl_->drop_remains();
     return fail(wrap("cannot append " + std::to_string(records.size()) + " records to the journal",

@@ -6,6 +6,7 @@
 //   power
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -33,6 +34,7 @@ class Journal final : public Store {
   ~Journal() override;
 
   Result<std::uint64_t> append(std::span<const NewRecord> records) override;
+  std::chrono::nanoseconds last_sync_time() const override;
   Result<void> read_after(std::uint64_t sequence,
                           const std::function<Result<void>(const StoredRecord&)>& visit) override;
   // Keeps the newest two.

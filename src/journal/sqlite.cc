@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "journal/sync_time.h"
 
 namespace tangram::journal {
 namespace {
@@ -145,8 +146,9 @@ Result<Database> Database::open(const std::string& path) {
   const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
   if (made >= 0) close(made);
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &raw,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                      timed_file_layer());
   TG_ASSERT(raw != nullptr, "out of memory");
   std::unique_ptr<sqlite3, Close> database(raw);
   if (code != SQLITE_OK) return fail(last_error(raw));

@@ -1,5 +1,5 @@
-// The SQLite C API behind values that clean up after themselves and return Result. Nothing else here knows
-// sqlite3.h.
+// The SQLite C API behind values that clean up after themselves and return Result. Nothing else here calls
+// SQLite.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,8 @@
 
 namespace tangram {
 
+inline constexpr std::int64_t kNpusPerJobMax = 4096;
+
 enum class RequestKind : std::uint8_t { kWhole, kSlice, kShare };
 
 struct Request {

@@ -261,6 +261,7 @@ bool safe_to_repeat(const ClientRequest& request) {
       return true;
     case Method::kPost:
     case Method::kPatch:
+    case Method::kOther:
       return request.headers.get("Idempotency-Key").has_value();
   }
   return false;

@@ -35,7 +35,7 @@ using boost::system::error_code;
 constexpr std::size_t kChunkBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kLingerBytesMax = std::size_t{64} * 1024 * 1024;
 
-std::optional<Method> to_method(http::verb verb) {
+Method to_method(http::verb verb) {
   // Not a switch: the library knows some thirty verbs, and -Wswitch-enum wants each of them named.
   for (const auto& [known, method] :
        {std::pair{http::verb::get, Method::kGet}, std::pair{http::verb::head, Method::kHead},
@@ -44,7 +44,7 @@ std::optional<Method> to_method(http::verb verb) {
         std::pair{http::verb::options, Method::kOptions}}) {
     if (verb == known) return method;
   }
-  return std::nullopt;
+  return Method::kOther;
 }
 
 bool safe_in_header(std::string_view text) {
@@ -221,13 +221,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   std::variant<Request, Response> to_request(Parser& parser) const {
     auto& message = parser.get();
     Request request;
-    const auto method = to_method(message.method());
-    if (!method) {
-      return problem(
-          501, "http.method.unknown",
-          "the method \"" + std::string(message.method_string().substr(0, 40)) + "\" is not known");
-    }
-    request.method = *method;
+    request.method = to_method(message.method());
     const std::string_view target(message.target().data(), message.target().size());
     const std::size_t mark = std::min(target.find('?'), target.size());
     request.path = target.substr(0, mark);

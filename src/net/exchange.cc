@@ -25,6 +25,11 @@ void Exchange::call(std::function<void()>& callback) {
   if (callback) pool_->submit(std::exchange(callback, nullptr));
 }
 
+void Exchange::set_head(Response head) {
+  if (on_answer_) on_answer_(head.status);
+  head_ = std::move(head);
+}
+
 void Exchange::send(Response response) {
   std::function<void()> dropped;
   const std::lock_guard lock(mutex_);
@@ -33,7 +38,7 @@ void Exchange::send(Response response) {
     return;
   }
   phase_ = Phase::kFinished;
-  head_ = std::move(response);
+  set_head(std::move(response));
   dropped.swap(on_cancel_);
   notify();
 }
@@ -46,7 +51,7 @@ bool Exchange::start_stream(Response head) {
   }
   phase_ = Phase::kStreaming;
   buffer_ = std::exchange(head.body, {});
-  head_ = std::move(head);
+  set_head(std::move(head));
   notify();
   return true;
 }
@@ -74,6 +79,11 @@ void Exchange::on_cancel(std::function<void()> callback) {
   if (cancelled_ || closed_) call(on_cancel_);
 }
 
+void Exchange::on_answer(std::function<void(int)> callback) {
+  const std::lock_guard lock(mutex_);
+  on_answer_ = std::move(callback);
+}
+
 void Exchange::finish() {
   std::function<void()> dropped_cancel;
   std::function<void()> dropped_writable;
@@ -99,7 +109,7 @@ void Exchange::fail_unanswered(std::string_view why) {
   if (closed_) return;
   log::error("http: " + std::string(to_string(request_.method)) + " " + request_.path + ": " +
              std::string(why));
-  head_ = problem(500, "internal", "the server failed to answer this request", "see the log of the daemon");
+  set_head(problem(500, "internal", "the server failed to answer this request", "see the log of the daemon"));
   notify();
 }
 
@@ -168,6 +178,10 @@ StreamWriter Responder::stream(Response head) {
 
 void Responder::on_cancel(std::function<void()> callback) {
   impl_->exchange->on_cancel(std::move(callback));
+}
+
+void Responder::on_answer(std::function<void(int)> callback) {
+  impl_->exchange->on_answer(std::move(callback));
 }
 
 StreamWriter::Status StreamWriter::write(std::string_view chunk) {

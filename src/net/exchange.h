@@ -32,6 +32,7 @@ class Exchange {
   StreamWriter::Status write(std::string_view chunk);
   void on_writable(std::function<void()> callback);
   void on_cancel(std::function<void()> callback);
+  void on_answer(std::function<void(int)> callback);
   void finish();
   bool closed() const;
   // The answer for a handler that threw or let go without one. Does nothing when there is one.
@@ -56,6 +57,7 @@ class Exchange {
   enum class Phase { kOpen, kStreaming, kFinished };
 
   void call(std::function<void()>& callback);
+  void set_head(Response head);
   void notify();
 
   const Request request_;
@@ -71,6 +73,7 @@ class Exchange {
   bool closed_ = false;
   std::function<void()> on_writable_;
   std::function<void()> on_cancel_;
+  std::function<void(int)> on_answer_;
 };
 
 // Makes the handle that a handler gets.

@@ -60,6 +60,8 @@ std::string_view to_string(Method method) {
       return "DELETE";
     case Method::kOptions:
       return "OPTIONS";
+    case Method::kOther:
+      return "OTHER";
   }
   return "GET";
 }

@@ -15,7 +15,8 @@
 
 namespace tangram::net {
 
-enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kPatch, kDelete, kOptions };
+// kOther: any that a server here never offers.
+enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kPatch, kDelete, kOptions, kOther };
 
 std::string_view to_string(Method method);
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/error.h"
+
 namespace tangram::net {
 namespace {
 
@@ -23,6 +25,24 @@ std::string quoted(std::string_view text) {
     }
   }
   return out + '"';
+}
+
+// Of the statuses given by this layer.
+Code code_of(int status) {
+  switch (status) {
+    case 413:
+    case 429:
+    case 431:
+      return Code::kResourceExhausted;
+    case 501:
+      return Code::kUnimplemented;
+    case 503:
+      return Code::kUnavailable;
+    case 500:
+      return Code::kInternal;
+    default:
+      return Code::kInvalidArgument;
+  }
 }
 
 }  // namespace
@@ -81,7 +101,8 @@ Response problem(int status, std::string_view reason, std::string_view detail, s
   response.status = status;
   response.headers.set("Content-Type", "application/problem+json");
   response.body = R"({"type":"about:blank","title":)" + quoted(status_phrase(status)) +
-                  ",\"status\":" + std::to_string(status) + ",\"reason\":" + quoted(reason) +
+                  ",\"status\":" + std::to_string(status) +
+                  ",\"code\":" + quoted(to_string(code_of(status))) + ",\"reason\":" + quoted(reason) +
                   ",\"detail\":" + quoted(detail);
   if (!hint.empty()) response.body += ",\"hint\":" + quoted(hint);
   response.body += "}\n";

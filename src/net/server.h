@@ -106,6 +106,11 @@ class Responder {
   // the client is there, as long as stop()'s grace lasts. A later callback takes the place of the earlier.
   void on_cancel(std::function<void()> callback);
 
+  // Calls `callback` with the status when the answer, or the head of a stream, is given: on the thread that
+  // gives it and with a lock held, so it may only count. Before the answer; a later callback takes the place
+  // of the earlier.
+  void on_answer(std::function<void(int)> callback);
+
   // Opaque; made by the server.
   struct Impl;
   explicit Responder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

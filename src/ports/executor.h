@@ -121,6 +121,10 @@ class Executor {
   // Whether each job has a /dev of its own, in which the driver counts its NPUs from 0. After start().
   virtual bool gives_private_devices() const = 0;
 
+  // Whose process of this machine it is: nobody's when it belongs to no attempt or is gone. kUnavailable when
+  // that cannot be told on this machine.
+  virtual Result<std::optional<AttemptKey>> owner_of(std::int64_t pid) const = 0;
+
   // Walls between tenants that are missing on this machine, one sentence each ("no root: jobs run as …").
   virtual std::vector<std::string> missing_walls() const = 0;
 };

@@ -1,6 +1,7 @@
 // Where the service keeps what it must not forget. Implemented by the journal; later by the Kubernetes API.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -39,6 +40,9 @@ class Store {
   // Appends all or nothing, in order, and returns when they are durable. The sequence of the first one.
   // On failure (disk full, I/O error) nothing of the batch is kept and the store stays usable.
   virtual Result<std::uint64_t> append(std::span<const NewRecord> records) = 0;
+
+  // What the last append() waited for the disk to confirm, by a steady clock; zero where there is no disk.
+  virtual std::chrono::nanoseconds last_sync_time() const { return std::chrono::nanoseconds(0); }
 
   // Calls `visit` for each record after `sequence`, in order; an error from it ends the walk and is returned.
   virtual Result<void> read_after(std::uint64_t sequence,

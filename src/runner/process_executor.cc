@@ -23,6 +23,7 @@
 #include "runner/files.h"
 #include "runner/launch.h"
 #include "runner/launch_check.h"
+#include "runner/process_owner.h"
 #include "runner/remove_tree.h"
 #include "runner/set_aside.h"
 #include "runner/settle.h"
@@ -80,6 +81,7 @@ class ProcessExecutor final : public Executor {
   std::string log_path(const AttemptKey& key) const override { return attempt_dir(config_.root, key).log(); }
   bool gives_private_devices() const override { return walls_.walls.namespaces; }
   std::vector<std::string> missing_walls() const override { return walls_.missing; }
+  Result<std::optional<AttemptKey>> owner_of(std::int64_t pid) const override;
 
  private:
   Result<void> reserve(const AttemptKey& key, Attempt::Phase phase,
@@ -149,6 +151,16 @@ Result<void> ProcessExecutor::start(ExecutorSink sink) {
   }
   thread_ = std::thread([this] { run(); });
   return {};
+}
+
+Result<std::optional<AttemptKey>> ProcessExecutor::owner_of(std::int64_t pid) const {
+  if (walls_.cgroups.paths().empty()) {
+    return fail(Code::kUnavailable, "runner.cgroup.missing",
+                "whose a process is cannot be told without control groups");
+  }
+  const auto memberships = read_file("/proc/" + std::to_string(pid) + "/cgroup");
+  if (!memberships) return std::optional<AttemptKey>();
+  return attempt_of_memberships(*memberships, config_.cgroup_parent);
 }
 
 Result<void> ProcessExecutor::reserve(const AttemptKey& key, Attempt::Phase phase,

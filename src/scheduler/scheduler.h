@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -146,6 +147,8 @@ class Scheduler {
   std::vector<JobId> queue() const;   // queued jobs in the order in which they would be served now
   std::vector<JobId> active() const;  // starting and running, by id
   std::size_t queue_length() const;
+  // How many queued jobs wait for which reason, ascending; kNone: ready. Cheap: no job is looked at.
+  std::vector<std::pair<ReasonCode, std::int64_t>> queue_by_reason() const;
   std::vector<NpuView> npus() const;
   std::optional<NpuView> npu(NpuIndex index) const;
   std::string node_name(NodeIndex node) const;

@@ -8,7 +8,6 @@
 namespace tangram {
 namespace {
 
-constexpr std::int64_t kNpusPerJobMax = 4096;
 constexpr std::int64_t kNpusPerNodeMax = 4096;
 constexpr std::size_t kNodeNameMax = 253;
 constexpr std::size_t kChipNameMax = 64;

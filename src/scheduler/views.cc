@@ -1,5 +1,6 @@
 // What others may see of the state, always in the order of handles, ids or the queue.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/invariant.h"
@@ -127,6 +128,15 @@ std::vector<JobId> Scheduler::active() const {
 
 std::size_t Scheduler::queue_length() const {
   return state_->queue.queued_count();
+}
+
+std::vector<std::pair<ReasonCode, std::int64_t>> Scheduler::queue_by_reason() const {
+  std::map<ReasonCode, std::int64_t> counts;
+  for (const Handle handle : state_->queue.groups()) {
+    const Group& group = state_->queue.group(handle);
+    counts[group.reason] += group.jobs;
+  }
+  return {counts.begin(), counts.end()};
 }
 
 std::vector<NpuView> Scheduler::npus() const {

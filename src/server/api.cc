@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,12 +42,14 @@ Error unknown_path(const net::Request& request) {
 }
 
 net::Response method_refused(const net::Request& request, const std::string& allowed) {
-  const Error error{Code::kInvalidArgument,
-                    "http.method.unsupported",
-                    std::string(net::to_string(request.method)) + " is not offered here",
-                    "use " + allowed,
-                    {},
-                    nullptr};
+  const Error error{
+      Code::kInvalidArgument,
+      "http.method.unsupported",
+      (request.method == net::Method::kOther ? "this method" : std::string(net::to_string(request.method))) +
+          " is not offered here",
+      "use " + allowed,
+      {},
+      nullptr};
   net::Response response = problem_response(error);
   response.headers.set("Allow", allowed);
   return response;
@@ -110,9 +113,12 @@ Result<Parameters> check(const Route& route, const service::Caller& caller, cons
   return Parameters::read(route.operation, request);
 }
 
-void dispatch(service::Service& service, const net::Request& request, const net::Responder& responder) {
+void dispatch(service::Service& service, const std::shared_ptr<RequestMeter>& meter,
+              const net::Request& request, const net::Responder& responder) {
   net::Responder answer = responder;
   Match found = find_route(request);
+  const std::string_view operation = found.route == nullptr ? "unknown" : found.route->operation.id;
+  answer.on_answer([meter, operation](int status) { meter->count(operation, status); });
   const Result<service::Caller> caller = identify(service, request);
   if (!caller && (found.route == nullptr || found.route->access != Access::kAnyone)) {
     answer.send(problem_response(caller.error()));
@@ -129,7 +135,7 @@ void dispatch(service::Service& service, const net::Request& request, const net:
     answer.send(problem_response(parameters.error()));
     return;
   }
-  Exchange exchange{service, request, responder, who, std::move(found.parts), std::move(*parameters)};
+  Exchange exchange{service, request, responder, who, std::move(found.parts), std::move(*parameters), *meter};
   found.route->call(exchange);
 }
 
@@ -146,8 +152,9 @@ std::string media_type(const net::Request& request) {
 }
 
 net::Handler make_handler(service::Service& service) {
-  return [&service](const net::Request& request, const net::Responder& responder) {
-    dispatch(service, request, responder);
+  return [&service, meter = std::make_shared<RequestMeter>()](const net::Request& request,
+                                                              const net::Responder& responder) {
+    dispatch(service, meter, request, responder);
   };
 }
 

@@ -10,6 +10,7 @@
 #include "net/http.h"
 #include "net/server.h"
 #include "server/parameters.h"
+#include "server/request_meter.h"
 #include "service/service.h"
 #include "wire/errors.h"
 #include "wire/schema.h"
@@ -23,6 +24,7 @@ struct Exchange {
   service::Caller caller;
   std::vector<std::string> parts;  // what stood for the placeholders of the path
   Parameters parameters;           // as the call's table says
+  const RequestMeter& requests;
 };
 
 // The type of the body without its parameters, older names of YAML as the one of RFC 9512; empty: not said.
@@ -48,7 +50,9 @@ net::Response respond(int status, const Result<T>& result) {
 
 // ---- the calls, one function each
 void get_version(Exchange& exchange);
+void get_openapi(Exchange& exchange);
 void get_status(Exchange& exchange);
+void get_metrics(Exchange& exchange);
 void post_apply(Exchange& exchange);
 void get_tenants(Exchange& exchange);
 void get_tenant(Exchange& exchange);

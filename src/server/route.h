@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,5 +32,8 @@ struct Route {
 // In the order of the OpenAPI document. A placeholder stands for one segment of a path, and the calls of
 // earlier lines win.
 const std::vector<Route>& routes();
+
+// The calls of the table as the OpenAPI 3.1 document describes them, made once.
+const std::string& openapi_document();
 
 }  // namespace tangram::server

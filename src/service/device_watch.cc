@@ -43,11 +43,28 @@ std::map<std::uint32_t, DeviceLook::Loss> find_losses(std::map<std::uint32_t, De
   return losses;
 }
 
+std::optional<std::map<std::int64_t, AttemptKey>> find_owners(const Executor& executor,
+                                                              const std::vector<DeviceNpu>& npus) {
+  std::map<std::int64_t, AttemptKey> owners;
+  for (const DeviceNpu& npu : npus) {
+    for (const DeviceProcess& process : npu.processes.value) {
+      if (owners.contains(process.pid)) continue;
+      auto owner = executor.owner_of(process.pid);
+      if (!owner) return std::nullopt;
+      if (*owner) owners.emplace(process.pid, std::move(**owner));
+    }
+  }
+  return owners;
+}
+
 }  // namespace
 
-DeviceWatch::DeviceWatch(Devices& devices, const Options& options,
+DeviceWatch::DeviceWatch(Devices& devices, const Executor& executor, const Options& options,
                          std::function<void(const DeviceLook&)> on_look)
-    : devices_(devices), interval_(options.scan_interval_ms), on_look_(std::move(on_look)) {}
+    : devices_(devices),
+      executor_(executor),
+      interval_(options.scan_interval_ms),
+      on_look_(std::move(on_look)) {}
 
 DeviceWatch::~DeviceWatch() {
   stop();
@@ -111,6 +128,7 @@ DeviceLook DeviceWatch::look() {
     now.readings.available = true;
     now.readings.driver_version = std::move(scan->driver_version);
     now.readings.npus = std::move(scan->npus);
+    now.readings.owners = find_owners(executor_, now.readings.npus);
   } else {
     now.readings.note = scan.error().to_string();
     if (!scan.error().hint.empty()) now.readings.note += "; " + scan.error().hint;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ports/devices.h"
+#include "ports/executor.h"
 #include "service/options.h"
 #include "service/views.h"
 
@@ -34,8 +35,10 @@ struct DeviceLook {
 // Thread-safe.
 class DeviceWatch {
  public:
-  // `on_look` is called on the watch's thread after each look; it must be short.
-  DeviceWatch(Devices& devices, const Options& options, std::function<void(const DeviceLook&)> on_look);
+  // `on_look` is called on the watch's thread after each look; it must be short. The executor is asked whose
+  // the processes are.
+  DeviceWatch(Devices& devices, const Executor& executor, const Options& options,
+              std::function<void(const DeviceLook&)> on_look);
   ~DeviceWatch();  // stop()
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
@@ -57,6 +60,7 @@ class DeviceWatch {
   DeviceLook look();
 
   Devices& devices_;
+  const Executor& executor_;
   const std::chrono::milliseconds interval_;
   std::function<void(const DeviceLook&)> on_look_;
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/log.h"
+#include "service/metrics.h"
 #include "service/node_report.h"
 #include "service/service_impl.h"
 #include "wire/texts.h"
@@ -30,14 +31,17 @@ Service::Impl::Impl(Options given, Store& store, Executor& given_executor, Devic
     : options(std::move(given)),
       executor(given_executor),
       clock(given_clock),
-      writer(store, cell, clock, options, [this](auto records) { on_records(records); }),
-      watch(devices, options, [this](const DeviceLook& look) { on_look(look); }),
+      writer(store, cell, clock, options, meters, [this](auto records) { on_records(records); }),
+      watch(devices, executor, options, [this](const DeviceLook& look) { on_look(look); }),
       attempts(executor, cell, writer, watch, timer, options) {}
 
 void Service::Impl::on_records(std::span<const wire::JournalRecord> records) {
   attempts.on_records(records);
+  meters.count(records);
   const auto wake = [this](JobId job) {
-    if (!cell.read([job](const State& state) { return state.ended(job) != nullptr; })) return;
+    const auto ended = cell.read([job](const State& state) { return state.ended(job); });
+    if (!ended) return;
+    meters.count_ended(ended->outcome);
     for (auto& call : waiters.take(job)) notifier.post(std::move(call));
   };
   sweep_early();
@@ -45,7 +49,15 @@ void Service::Impl::on_records(std::span<const wire::JournalRecord> records) {
     if (const auto* ended = std::get_if<wire::AttemptEndedRecord>(&record)) wake(ended->input.job);
     if (const auto* cancelled = std::get_if<wire::JobCancelledRecord>(&record)) wake(cancelled->input.job);
     if (const auto* refused = std::get_if<JobRefused>(&record)) wake(refused->job);
+    if (const auto* start = std::get_if<JobStarted>(&record)) measure_wait(start->job);
   }
+}
+
+void Service::Impl::measure_wait(JobId job) {
+  const auto status = cell.read([job](const State& state) { return state.core().job(job); });
+  if (!status) return;
+  meters.job_wait.Observe(
+      seconds(std::chrono::milliseconds(status->started_at.value - status->queued_at.value)));
 }
 
 void Service::Impl::on_look(const DeviceLook& look) {
@@ -268,6 +280,18 @@ AttemptLog Service::log_again(const AttemptLog& log) const {
   });
   if (now.attempt > 0) now.path = impl_->executor.log_path({wire::format_job_id(now.job), now.attempt});
   return now;
+}
+
+std::vector<prometheus::MetricFamily> Service::metrics() const {
+  const MetricsState state = impl_->cell.read(metrics_state);
+  const DeviceLook look = impl_->watch.last();
+  MetricFamilies families;
+  add_metrics({impl_->options, state, look, impl_->meters, impl_->writer.backlog(),
+               impl_->executor.missing_walls().size(), std::chrono::steady_clock::now(),
+               std::chrono::system_clock::now()},
+              families);
+  add_process_metrics(families);
+  return families.take();
 }
 
 void Service::call_after(std::chrono::milliseconds delay, std::function<void()> call) {

@@ -4,6 +4,8 @@
 // did is durable; `done` must not block. The others answer at once from the durable state.
 #pragma once
 
+#include <prometheus/metric_family.h>
+
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -94,6 +96,9 @@ class Service {
                          std::optional<std::int32_t> attempt) const;
   // The same attempt later; with attempt 0 the first one once there is one.
   AttemptLog log_again(const AttemptLog& log) const;
+  // Every metric but those of the server; see wire/metric_table.h. Waits for nobody but short look-ups.
+  std::vector<prometheus::MetricFamily> metrics() const;
+
   // Calls later, on a thread of the service; never after stop(). The call must be short.
   void call_after(std::chrono::milliseconds delay, std::function<void()> call);
 

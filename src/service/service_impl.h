@@ -11,6 +11,7 @@
 
 #include "service/attempts.h"
 #include "service/device_watch.h"
+#include "service/meters.h"
 #include "service/service.h"
 #include "service/state_cell.h"
 #include "service/timer.h"
@@ -25,6 +26,7 @@ struct Service::Impl {
 
   void on_records(std::span<const wire::JournalRecord> records);
   void on_look(const DeviceLook& look);
+  void measure_wait(JobId job);
   void sweep();
   void sweep_early();
   // Lets go of ended jobs beyond their time or number, a bounded number of them. True: there may be more.
@@ -49,6 +51,7 @@ struct Service::Impl {
   const Options options;
   Executor& executor;
   Clock& clock;
+  Meters meters;
   StateCell cell;
   std::atomic<bool> sweeping_early{false};
   Timer timer;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "service/device_use.h"
 
 namespace tangram::service {
 namespace {
@@ -211,6 +212,7 @@ wire::StatusView make_status(const State& state, const Options& options, const C
       entry.tenant = names.tenant(status->spec.tenant);
       entry.job = format_job_id(npu.job);
       entry.job_name = names.job(npu.job);
+      entry.memory_used_by_job = memory_used_by(readings, entry.npu, entry.job);
     }
     view.npus.push_back(std::move(entry));
   }

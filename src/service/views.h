@@ -1,12 +1,14 @@
 // The documents that the service answers with, made from a state at an instant. Pure functions.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "ports/devices.h"
+#include "ports/executor.h"
 #include "service/access.h"
 #include "service/options.h"
 #include "service/state.h"
@@ -21,6 +23,9 @@ struct DeviceReadings {
   std::string note;  // why not
   std::string driver_version;
   std::vector<DeviceNpu> npus;
+  // Whose the processes on the NPUs are, by pid; those of nobody are left out. None: that cannot be told
+  // here.
+  std::optional<std::map<std::int64_t, AttemptKey>> owners;
 };
 
 // The names by which texts call tenants and jobs. Refers to `state`.

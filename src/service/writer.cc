@@ -37,8 +37,14 @@ void Transaction::decide() {
   }
 }
 
-Writer::Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Effects effects)
-    : store_(store), cell_(cell), clock_(clock), options_(options), effects_(std::move(effects)) {}
+Writer::Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Meters& meters,
+               Effects effects)
+    : store_(store),
+      cell_(cell),
+      clock_(clock),
+      options_(options),
+      meters_(meters),
+      effects_(std::move(effects)) {}
 
 Writer::~Writer() {
   stop();
@@ -63,6 +69,7 @@ Result<void> Writer::recover() {
     sequence_ = stored.sequence;
     return {};
   }));
+  meters_.last_sequence = sequence_;
   clock_.continue_from(state.last_time());
   working_ = state;
   cell_.replace(std::move(state));
@@ -95,15 +102,35 @@ Result<void> Writer::submit(Command command) {
                 std::to_string(commands_.size()) + " requests wait for the daemon already",
                 "try again in a moment");
   }
+  command.arrived = steady_clock::now();
   commands_.push_back(std::move(command));
   changed_.notify_one();
   return {};
 }
 
 void Writer::report(Command command) {
+  command.arrived = steady_clock::now();
   const std::lock_guard lock(mutex_);
   reports_.push_back(std::move(command));
   changed_.notify_one();
+}
+
+Writer::Backlog Writer::backlog() const {
+  const auto now = steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  Backlog backlog{commands_.size(), reports_.size(), std::chrono::nanoseconds(0)};
+  const auto look_at = [&](steady_clock::time_point arrived) {
+    backlog.oldest = std::max<std::chrono::nanoseconds>(backlog.oldest, now - arrived);
+  };
+  if (!commands_.empty()) look_at(commands_.front().arrived);
+  if (!reports_.empty()) look_at(reports_.front().arrived);
+  if (at_work_since_) look_at(*at_work_since_);
+  return backlog;
+}
+
+void Writer::measure(const std::vector<Item>& items) const {
+  const auto now = steady_clock::now();
+  for (const Item& item : items) meters_.command.Observe(seconds(now - item.command.arrived));
 }
 
 void Writer::run() {
@@ -149,11 +176,15 @@ std::vector<Writer::Item> Writer::take() {
     items.push_back({std::move(commands_.front()), false});
     commands_.pop_front();
   }
+  for (const Item& item : items) {
+    at_work_since_ = std::min(at_work_since_.value_or(item.command.arrived), item.command.arrived);
+  }
   return items;
 }
 
 void Writer::process(std::vector<Item> items) {
   const TimeMs now = std::max(clock_.now(), working_.last_time());
+  const auto begin = steady_clock::now();
   Transaction transaction(working_, now);
   std::size_t taken = 0;
   for (; taken < items.size() && transaction.records().size() < kGroupRecordsMax; ++taken) {
@@ -168,6 +199,7 @@ void Writer::process(std::vector<Item> items) {
     items.resize(taken);
   }
   transaction.decide();
+  meters_.decision.Observe(seconds(steady_clock::now() - begin));
 
   const Result<void> durable = commit(transaction);
   if (!durable) {
@@ -175,6 +207,7 @@ void Writer::process(std::vector<Item> items) {
     return;
   }
   cell_.apply(transaction.records(), now);
+  measure(items);
   if (!transaction.records().empty()) {
     TG_CRASH_POINT("service.after_append");
     effects_(transaction.records());
@@ -185,6 +218,7 @@ void Writer::process(std::vector<Item> items) {
   if (sequence_ - snapshot_sequence_ >= options_.snapshot_every) save_snapshot();
   const TimeMs wakeup = working_.core().next_wakeup();
   const std::lock_guard lock(mutex_);
+  at_work_since_.reset();
   // A time that is over and changed nothing must not keep the writer busy.
   wakeup_ = wakeup == TimeMs::never() ? wakeup : std::max(wakeup, TimeMs(now.value + kWakeupPauseMs));
 }
@@ -200,9 +234,17 @@ Result<void> Writer::commit(const Transaction& transaction) {
         {transaction.now(), std::string(wire::record_kind(record)), wire::encode_record(record)});
   }
   TG_CRASH_POINT("service.before_append");
+  const auto begin = steady_clock::now();
   auto first = store_.append(records);
-  if (!first) return fail(std::move(first).error());
+  meters_.journal_up = first.has_value();
+  if (!first) {
+    ++meters_.append_failures;
+    return fail(std::move(first).error());
+  }
+  meters_.append.Observe(seconds(steady_clock::now() - begin));
+  meters_.sync.Observe(seconds(store_.last_sync_time()));
   sequence_ = *first + records.size() - 1;
+  meters_.last_sequence = sequence_;
   if (store_failed_) log::info("the journal takes records again");
   store_failed_ = false;
   return {};
@@ -221,6 +263,7 @@ void Writer::roll_back(const Error& error, std::vector<Item> items) {
   told.cause = std::make_shared<const Error>(error);
   {
     const std::lock_guard lock(mutex_);
+    at_work_since_.reset();
     reports_rest_until_ = steady_clock::now() + kRetryPause;
     // What time alone would change is tried again with the next group.
     wakeup_ = clock_.now();

@@ -5,6 +5,7 @@
 // are tried again.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -17,6 +18,7 @@
 #include "base/result.h"
 #include "ports/store.h"
 #include "service/clock.h"
+#include "service/meters.h"
 #include "service/options.h"
 #include "service/state_cell.h"
 
@@ -45,6 +47,7 @@ struct Command {
   std::function<void(Transaction&)> run;
   // After the group: durable, or why not. On the writer's thread; must be short.
   std::function<void(const Result<void>&)> done;
+  std::chrono::steady_clock::time_point arrived = {};  // set by the writer
 };
 
 class Writer {
@@ -53,7 +56,8 @@ class Writer {
   // acknowledgements.
   using Effects = std::function<void(std::span<const wire::JournalRecord>)>;
 
-  Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Effects effects);
+  Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Meters& meters,
+         Effects effects);
   ~Writer();  // stop()
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -70,6 +74,14 @@ class Writer {
   // What happened outside: never refused, and tried again until it is durable.
   void report(Command command);
 
+  // What is not durable yet.
+  struct Backlog {
+    std::size_t commands = 0;  // waiting, without those of the group at work
+    std::size_t reports = 0;
+    std::chrono::nanoseconds oldest{0};  // since the oldest of all of them arrived
+  };
+  Backlog backlog() const;
+
  private:
   struct Item {
     Command command;
@@ -80,6 +92,7 @@ class Writer {
   std::vector<Item> take();
   bool ready_locked() const;
   void process(std::vector<Item> items);
+  void measure(const std::vector<Item>& items) const;
   Result<void> commit(const Transaction& transaction);
   void roll_back(const Error& error, std::vector<Item> items);
   void save_snapshot();
@@ -88,6 +101,7 @@ class Writer {
   StateCell& cell_;
   Clock& clock_;
   const Options options_;
+  Meters& meters_;
   Effects effects_;
 
   // The writer's thread only.
@@ -96,8 +110,10 @@ class Writer {
   std::uint64_t snapshot_sequence_ = 0;  // of the last snapshot
   bool store_failed_ = false;            // the last append did not succeed
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
+  // When the oldest command of the group at work arrived; none: no group is at work.
+  std::optional<std::chrono::steady_clock::time_point> at_work_since_;
   std::deque<Command> commands_;
   std::deque<Command> reports_;
   std::chrono::steady_clock::time_point reports_rest_until_{};

@@ -33,7 +33,8 @@ inline constexpr std::string_view kMediaJson = "application/json";
 inline constexpr std::string_view kMediaYaml = "application/yaml";
 inline constexpr std::string_view kMediaText = "text/plain";
 
-// A body in one of its forms. `schema` names a document of schema.h; empty: any text.
+// A body in one of its forms. `schema` names a document of schema.h; empty: any object of JSON, else any
+// text.
 struct Content {
   std::string_view media;
   std::string_view schema = {};

@@ -2,16 +2,26 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "wire/patterns.h"
 
 namespace tangram::wire {
 namespace {
+
+// Any text but NUL bytes.
+constexpr std::string_view kTextSchema = R"("type":"string","pattern":"^[^\\u0000]*$")";
 
 // One of a fixed set of words.
 template <class E, std::size_t kCount>
 Codec<E> word(std::array<E, kCount> values, std::string_view (*spell)(E)) {
   std::string all;
+  std::string schema;
   for (std::size_t i = 0; i < kCount; ++i) {
     all += (i == 0 ? "" : i + 1 == kCount ? " or " : ", ") + std::string(spell(values[i]));
+    schema += (i == 0 ? "\"" : ",\"") + std::string(spell(values[i])) + '"';
   }
   return {all,
           [values, spell, all](Reader& reader, const Node& node, E& into) {
@@ -32,7 +42,8 @@ Codec<E> word(std::array<E, kCount> values, std::string_view (*spell)(E)) {
             }
             reader.wrong_type(node, all);
           },
-          [spell](const E& from) { return Node::of(std::string(spell(from))); }};
+          [spell](const E& from) { return Node::of(std::string(spell(from))); },
+          R"({"type":"string","enum":[)" + schema + "]}"};
 }
 
 std::string range_text(std::int64_t min, std::int64_t max) {
@@ -49,6 +60,14 @@ bool has_fraction(std::string_view spelling) {
   return spelling.find_first_of(".eE") != std::string_view::npos;
 }
 
+// A spelling with a fraction or an exponent that comes out as a whole number which a double holds exactly.
+std::optional<std::int64_t> whole_number(const std::string& spelling) {
+  constexpr double kExactMax = 9'007'199'254'740'992.0;
+  const double value = std::strtod(spelling.c_str(), nullptr);
+  if (!(std::fabs(value) < kExactMax) || std::trunc(value) != value) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
 void read_integer(Reader& reader, const Node& node, std::int64_t min, std::int64_t max, std::int64_t& into) {
   switch (node.kind) {
     case Node::Kind::kInt:
@@ -58,6 +77,9 @@ void read_integer(Reader& reader, const Node& node, std::int64_t min, std::int64
       }
       return reader.bad_value(node, "input.out_of_range", range_text(min, max));
     case Node::Kind::kReal:
+      // JSON knows one kind of number: 4.0 is 4.
+      if (const auto whole = whole_number(node.text))
+        return read_integer(reader, Node::of(*whole), min, max, into);
       return reader.bad_value(node, has_fraction(node.text) ? "input.wrong_type" : "input.out_of_range",
                               range_text(min, max));
     case Node::Kind::kText:
@@ -77,19 +99,22 @@ Codec<N> ranged(N min, N max) {
   std::string type = "integer";
   if (low != kIntegerMin && high != kIntegerMax)
     type += ' ' + std::to_string(low) + ".." + std::to_string(high);
-  return {type,
-          [low, high](Reader& reader, const Node& node, N& into) {
-            std::int64_t value = 0;
-            read_integer(reader, node, low, high, value);
-            into = static_cast<N>(value);
-          },
-          [](const N& from) { return Node::of(static_cast<std::int64_t>(from)); }};
+  return {
+      type,
+      [low, high](Reader& reader, const Node& node, N& into) {
+        std::int64_t value = 0;
+        read_integer(reader, node, low, high, value);
+        into = static_cast<N>(value);
+      },
+      [](const N& from) { return Node::of(static_cast<std::int64_t>(from)); },
+      R"({"type":"integer","minimum":)" + std::to_string(low) + ",\"maximum\":" + std::to_string(high) + "}"};
 }
 
 // A quantity written as a text with its unit.
 template <class M>
 Codec<M> quantity(std::string type, std::string wanted,
-                  Result<M> (*parse)(std::string_view, std::string_view), M min, std::string (*format)(M)) {
+                  Result<M> (*parse)(std::string_view, std::string_view), M min, std::string (*format)(M),
+                  std::string schema) {
   return {std::move(type),
           [wanted = std::move(wanted), parse, min, format](Reader& reader, const Node& node, M& into) {
             if (node.kind == Node::Kind::kInt || node.kind == Node::Kind::kReal) {
@@ -101,7 +126,7 @@ Codec<M> quantity(std::string type, std::string wanted,
             if (*value < min) return reader.bad_value(node, "input.out_of_range", "at least " + format(min));
             into = *value;
           },
-          [format](const M& from) { return Node::of(format(from)); }};
+          [format](const M& from) { return Node::of(format(from)); }, std::move(schema)};
 }
 
 std::string_view spell_request_kind(RequestKind kind) {
@@ -149,11 +174,15 @@ void read_cpus(Reader& reader, const Node& node, std::int64_t& into) {
 }  // namespace
 
 Codec<std::string> text(std::size_t length_max) {
+  const std::string bound = length_max == std::numeric_limits<std::size_t>::max()
+                                ? std::string()
+                                : ",\"maxLength\":" + std::to_string(length_max);
   return {"string",
           [length_max](Reader& reader, const Node& node, std::string& into) {
             take_text(reader, node, length_max, into);
           },
-          [](const std::string& from) { return Node::of(from); }};
+          [](const std::string& from) { return Node::of(from); },
+          "{" + std::string(kTextSchema) + bound + "}"};
 }
 
 Codec<std::string> name_text() {
@@ -168,20 +197,22 @@ Codec<std::string> name_text() {
             }
             into = std::move(value);
           },
-          [](const std::string& from) { return Node::of(from); }};
+          [](const std::string& from) { return Node::of(from); }, pattern_schema(kNamePattern, "team-a")};
 }
 
 Codec<std::string> absolute_path() {
-  return {"path",
-          [](Reader& reader, const Node& node, std::string& into) {
-            std::string value;
-            if (!take_text(reader, node, kPathLengthMax, value)) return;
-            if (!value.empty() && value.front() != '/') {
-              return reader.bad_value(node, "input.bad_value", "an absolute path", "start it with '/'");
-            }
-            into = std::move(value);
-          },
-          [](const std::string& from) { return Node::of(from); }};
+  return {
+      "path",
+      [](Reader& reader, const Node& node, std::string& into) {
+        std::string value;
+        if (!take_text(reader, node, kPathLengthMax, value)) return;
+        if (!value.empty() && value.front() != '/') {
+          return reader.bad_value(node, "input.bad_value", "an absolute path", "start it with '/'");
+        }
+        into = std::move(value);
+      },
+      [](const std::string& from) { return Node::of(from); },
+      R"({"type":"string","pattern":"^(/[^\u0000]*)?$","maxLength":)" + std::to_string(kPathLengthMax) + "}"};
 }
 
 Codec<std::int64_t> int64_range(std::int64_t min, std::int64_t max) {
@@ -203,33 +234,37 @@ Codec<bool> boolean() {
             if (node.kind != Node::Kind::kBool) return reader.wrong_type(node, "true or false");
             into = node.truth;
           },
-          [](const bool& from) { return Node::of(from); }};
+          [](const bool& from) { return Node::of(from); }, R"({"type":"boolean"})"};
 }
 
 Codec<Bytes> bytes_text(std::int64_t min) {
   return quantity<Bytes>("bytes (\"32GiB\")", "an amount with a unit, for example \"16GiB\" or \"512MiB\"",
-                         parse_bytes, Bytes(min), format_bytes);
+                         parse_bytes, Bytes(min), format_bytes,
+                         pattern_schema(bytes_pattern(min, {18, 15, 12, 9, 6}), "32GiB"));
 }
 
 Codec<std::int64_t> duration_text(std::int64_t min_ms) {
   return quantity<std::int64_t>("duration (\"24h\")",
                                 "a duration with a unit, for example \"90s\", \"15m\" or \"24h\"",
-                                parse_duration_ms, min_ms, format_duration_ms);
+                                parse_duration_ms, min_ms, format_duration_ms,
+                                pattern_schema(duration_pattern(min_ms, kUnlimited), "24h"));
 }
 
 Codec<std::int64_t> rate_text() {
-  return quantity<std::int64_t>("rate (\"10Gbps\")",
-                                "a rate with a unit, for example \"10Gbps\" or \"500Mbps\"",
-                                parse_bits_per_second, 0, format_bits_per_second);
+  return quantity<std::int64_t>(
+      "rate (\"10Gbps\")", "a rate with a unit, for example \"10Gbps\" or \"500Mbps\"", parse_bits_per_second,
+      0, format_bits_per_second, pattern_schema(rate_pattern({18, 15, 12, 9}), "10Gbps"));
 }
 
 Codec<std::int64_t> cpus_number() {
-  return {"number of cores (0.5)", read_cpus, [](const std::int64_t& from) {
+  return {"number of cores (0.5)", read_cpus,
+          [](const std::int64_t& from) {
             Node node;
             node.kind = Node::Kind::kReal;
             node.text = format_cpus(from);
             return node;
-          }};
+          },
+          R"({"type":"number","minimum":0.001,"maximum":1000000,"multipleOf":0.001})"};
 }
 
 Codec<TimeMs> time_text() {
@@ -241,7 +276,8 @@ Codec<TimeMs> time_text() {
             if (!value) return reader.bad_value(node, "input.bad_value", kWanted);
             into = *value;
           },
-          [](const TimeMs& from) { return Node::of(format_time(from)); }};
+          [](const TimeMs& from) { return Node::of(format_time(from)); },
+          R"({"type":"string","format":"date-time"})"};
 }
 
 Codec<Bytes> bytes_number() {
@@ -249,7 +285,7 @@ Codec<Bytes> bytes_number() {
           [](Reader& reader, const Node& node, Bytes& into) {
             read_integer(reader, node, kIntegerMin, kIntegerMax, into.count);
           },
-          [](const Bytes& from) { return Node::of(from.count); }};
+          [](const Bytes& from) { return Node::of(from.count); }, R"({"type":"integer"})"};
 }
 
 Codec<TimeMs> time_number() {
@@ -257,7 +293,7 @@ Codec<TimeMs> time_number() {
           [](Reader& reader, const Node& node, TimeMs& into) {
             read_integer(reader, node, kIntegerMin, kIntegerMax, into.value);
           },
-          [](const TimeMs& from) { return Node::of(from.value); }};
+          [](const TimeMs& from) { return Node::of(from.value); }, R"({"type":"integer"})"};
 }
 
 Codec<Priority> priority_word() {
@@ -279,7 +315,8 @@ Codec<PrioritySet> priority_list() {
               if (from.contains(value)) node.items.push_back(one.write(value));
             }
             return node;
-          }};
+          },
+          list(one, kPriorityCount).schema};
 }
 
 Codec<Health> health_word() {
@@ -341,7 +378,13 @@ Codec<ReasonCode> reason_token() {
 }
 
 Codec<std::map<std::string, std::string>> text_map(std::size_t count_max, std::string_view type,
-                                                   EntryCheck check) {
+                                                   EntryCheck check, const std::string& schema) {
+  std::string whole = R"({"type":"object")";
+  if (count_max != std::numeric_limits<std::size_t>::max()) {
+    whole += ",\"maxProperties\":" + std::to_string(count_max);
+  }
+  whole +=
+      schema.empty() ? ",\"additionalProperties\":{" + std::string(kTextSchema) + "}}" : "," + schema + "}";
   return {std::string(type),
           [count_max, check = std::move(check)](Reader& reader, const Node& node,
                                                 std::map<std::string, std::string>& into) {
@@ -369,7 +412,8 @@ Codec<std::map<std::string, std::string>> text_map(std::size_t count_max, std::s
             Node node = Node::object();
             for (const auto& [key, value] : from) node.add(key, Node::of(value));
             return node;
-          }};
+          },
+          std::move(whole)};
 }
 
 Codec<Details> details_map() {
@@ -399,7 +443,8 @@ Codec<Details> details_map() {
               }
             }
             return node;
-          }};
+          },
+          R"({"type":"object","additionalProperties":{"type":["string","integer"]}})"};
 }
 
 }  // namespace tangram::wire

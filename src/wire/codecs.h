@@ -55,10 +55,11 @@ Codec<RestartPolicy> restart_policy_word();
 Codec<RequestKind> request_kind_word();
 Codec<ReasonCode> reason_token();
 
-// {"key":"value"}; `check` looks at one entry, and says what is wrong with it.
+// {"key":"value"}; `check` looks at one entry, and says what is wrong with it. `schema` says of keys and
+// values what `check` takes, as further members of the JSON Schema.
 using EntryCheck = std::function<Result<void>(std::string_view key, std::string_view value)>;
 Codec<std::map<std::string, std::string>> text_map(std::size_t count_max, std::string_view type,
-                                                   EntryCheck check);
+                                                   EntryCheck check, const std::string& schema = {});
 
 // {"used":4,"tenant":"team-a"}
 Codec<Details> details_map();
@@ -73,7 +74,8 @@ Codec<Id<Tag, Number>> id_number() {
                 .read(reader, node, value);
             into = Id<Tag, Number>(static_cast<Number>(value));
           },
-          [](const Id<Tag, Number>& from) { return Node::of(static_cast<std::int64_t>(from.value)); }};
+          [](const Id<Tag, Number>& from) { return Node::of(static_cast<std::int64_t>(from.value)); },
+          R"({"type":"integer","minimum":0})"};
 }
 
 }  // namespace tangram::wire

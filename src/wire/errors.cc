@@ -49,6 +49,14 @@ std::optional<Code> code_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::string code_schema() {
+  std::string words;
+  for (const CodeRow& row : kCodes) {
+    words += (words.empty() ? "\"" : ",\"") + std::string(to_string(row.code)) + '"';
+  }
+  return R"({"enum":[)" + words + "]}";
+}
+
 Error error_of_status(int status, std::string_view body) {
   Error error;
   error.code = code_of_status(status);
@@ -97,6 +105,26 @@ Code code_of_status(int status) {
   }
 }
 
+std::string_view status_meaning(int status) {
+  switch (status) {
+    case 405:
+      return "Method not offered here";
+    case 409:
+      return "Conflict with the present state";
+    case 413:
+      return "Body too large";
+    case 415:
+      return "Type of the body not read here";
+    case 431:
+      return "Header too large";
+    default:
+      for (const CodeRow& row : kCodes) {
+        if (row.status == status) return row.title;
+      }
+      return "Error";
+  }
+}
+
 Node problem_node(const Error& error) {
   Node node = Node::object();
   node.add("type", Node::of(std::string("about:blank")));
@@ -139,17 +167,19 @@ Error read_problem_node(Reader& reader, const Node& node) {
 }
 
 DocumentInfo problem_info() {
+  const std::string any = text().schema;
+  const std::string status = R"({"type":"integer","minimum":400,"maximum":599})";
   return {"Problem",
           "Every error, as application/problem+json.",
-          {{"type", "string", true, "always about:blank"},
-           {"title", "string", true, "the class of the error"},
-           {"status", "integer", true, "the HTTP status"},
-           {"code", "string", true, "the class for machines, \"policy_refused\""},
-           {"detail", "string", true, "one sentence with names and numbers"},
-           {"reason", "string", true, "stable token, \"quota.npus.above_limit\""},
-           {"hint", "string", false, "what to do next"},
+          {{"type", "string", true, "always about:blank", R"({"const":"about:blank"})"},
+           {"title", "string", true, "the class of the error", any},
+           {"status", "integer", true, "the HTTP status", status},
+           {"code", "string", true, "the class for machines, \"policy_refused\"", code_schema()},
+           {"detail", "string", true, "one sentence with names and numbers", any},
+           {"reason", "string", true, "stable token, \"quota.npus.above_limit\"", any},
+           {"hint", "string", false, "what to do next", any},
            {"details", "object of strings and integers", false,
-            "the numbers, and field, line, column of bad input"}}};
+            "the numbers, and field, line, column of bad input", details_map().schema}}};
 }
 
 std::string write_problem(const Error& error) {

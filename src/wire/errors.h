@@ -27,6 +27,9 @@ int http_status(const Error& error);
 
 int exit_code(const Error& error);
 
+// What a status of an error means here, for people: "Bad input".
+std::string_view status_meaning(int status);
+
 // For an answer that carries no problem document (a proxy, a broken daemon).
 Code code_of_status(int status);
 

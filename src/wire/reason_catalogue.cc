@@ -153,8 +153,6 @@ constexpr std::array kReasons = {
                "docs/api.md 列出所有路径"},
     ReasonText{"http.query.invalid", "the query holds a broken escape", "查询参数中的转义有误",
                "write special characters as %XX", "特殊字符写作 %XX"},
-    ReasonText{"http.method.unknown", "the method is not known", "未知的请求方法", "use GET, POST or DELETE",
-               "使用 GET、POST 或 DELETE"},
     ReasonText{"http.method.unsupported", "the path does not take that method", "该路径不支持此请求方法",
                "docs/api.md lists the methods", "docs/api.md 列出支持的方法"},
     ReasonText{"http.content_type.unsupported", "the body is of a type that is not read here",

@@ -144,7 +144,8 @@ struct FieldInfo {
   std::string name;  // JSON and YAML
   std::string type;  // "integer 1..4096", "bytes", "Quota", "list of string", …
   bool required = false;
-  std::string doc;  // one line
+  std::string doc;          // one line
+  std::string schema = {};  // JSON Schema
 };
 
 struct DocumentInfo {

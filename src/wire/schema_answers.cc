@@ -103,6 +103,8 @@ const Table<NpuStatusView>& npu_status_view_table() {
           shown("mode", &NpuStatusView::mode, npu_mode_word(), "what it is used for"),
           optional("memoryTotal", &NpuStatusView::memory_total, bytes_text(0), "device memory"),
           optional("memoryUsed", &NpuStatusView::memory_used, bytes_text(0), "as the device reports it"),
+          optional("memoryUsedByJob", &NpuStatusView::memory_used_by_job, bytes_text(0),
+                   "by processes of the job that holds it"),
           optional("aiCores", &NpuStatusView::ai_cores, count(), "AI cores of the chip"),
           optional("aiCorePercent", &NpuStatusView::ai_core_percent, count(), "how busy they are"),
           optional("temperatureCelsius", &NpuStatusView::temperature_celsius,

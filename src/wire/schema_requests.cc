@@ -82,11 +82,59 @@ void check_job_name(Reader& reader, const Node& node, const JobSubmission& job) 
                  "choose another name");
 }
 
+// The codec with the schema of what else is checked of the value.
+template <class M>
+Codec<M> refined(Codec<M> codec, std::string schema) {
+  codec.schema = std::move(schema);
+  return codec;
+}
+
+// See check_job_name().
+Codec<std::string> job_name_text() {
+  return refined(name_text(), R"({"type":"string","pattern":")" + std::string(kNamePattern) +
+                                  R"(","not":{"pattern":"^j-[0-9]+$"}})");
+}
+
+// The core knows no NPU with more: see check_values().
+Codec<Bytes> job_memory_text() {
+  return refined(bytes_text(1), pattern_schema(bytes_pattern(1, {14, 11, 8, 5, 2}), "32GiB"));
+}
+
+// As the core bounds it: see check_values().
+Codec<std::int64_t> job_rate_text() {
+  return refined(rate_text(), pattern_schema(rate_pattern({15, 12, 9, 6}), "10Gbps"));
+}
+
+// See check_program().
+Codec<std::vector<std::string>> command_list() {
+  const Codec<std::vector<std::string>> codec = list(text(), kArgumentsMax);
+  return refined(
+      codec,
+      codec.schema.substr(0, codec.schema.size() - 1) +
+          R"(,"minItems":1,"prefixItems":[{"type":"string","minLength":1,"pattern":"^[^\\u0000]+$"}]})");
+}
+
+Codec<std::map<std::string, std::string>> label_map() {
+  return text_map(kLabelsMax, "labels", check_label_entry,
+                  R"("propertyNames":{"pattern":")" + std::string(kLabelKeyPattern) +
+                      R"("},"additionalProperties":{"type":"string","pattern":")" +
+                      std::string(kLabelValuePattern) + R"("})");
+}
+
+// See check_environment_entry().
+Codec<std::map<std::string, std::string>> environment_map() {
+  return text_map(kEnvironmentMax, "map of string", check_environment_entry,
+                  R"("propertyNames":{"pattern":"^[A-Za-z_][A-Za-z0-9_]*$","not":{"pattern":)"
+                  R"("^(TANGRAM_.*|ASCEND_RT_VISIBLE_DEVICES|ASCEND_VISIBLE_DEVICES|ASCEND_DEVICE_ID)$"}},)"
+                  R"("additionalProperties":)" +
+                      text().schema);
+}
+
 std::vector<Field<JobSubmission>> job_identity_fields() {
   return {
-      optional("name", &JobSubmission::name, name_text(),
+      optional("name", &JobSubmission::name, job_name_text(),
                "unique among the tenant's unfinished jobs; left out: the job's id"),
-      optional("labels", &JobSubmission::labels, text_map(kLabelsMax, "labels", check_label_entry),
+      optional("labels", &JobSubmission::labels, label_map(),
                "free labels, shown and filterable; at most 32"),
   };
 }
@@ -95,21 +143,22 @@ std::vector<Field<JobSubmission>> job_request_fields() {
   return {
       optional("tenant", &JobSubmission::tenant, name_text(),
                "whose job it is; left out: the caller's own tenant"),
-      shown("npus", &JobSubmission::npus, int64_range(1, kNpusMax), "whole NPUs, on one node; left out: 1"),
-      optional("memory", &JobSubmission::memory, bytes_text(1),
+      shown("npus", &JobSubmission::npus, int64_range(1, kNpusPerJobMax),
+            "whole NPUs, on one node; left out: 1"),
+      optional("memory", &JobSubmission::memory, job_memory_text(),
                "need per NPU; left out: the smaller of the NPU's memory and the tenant's limit per NPU"),
       optional("slice", &JobSubmission::slice, text(kNameLengthMax), "a vNPU template; not supported yet"),
       optional("share", &JobSubmission::share, text(kNameLengthMax), "a share of one NPU; not supported yet"),
-      optional("bandwidth", &JobSubmission::bandwidth_bps, rate_text(), "booked, not shaped; left out: none"),
+      optional("bandwidth", &JobSubmission::bandwidth_bps, job_rate_text(),
+               "booked, not shaped; left out: none"),
       shown("priority", &JobSubmission::priority, priority_word(), "left out: normal"),
       optional("timeLimit", &JobSubmission::time_limit_ms, duration_text(1),
                "per attempt; then SIGTERM, after a grace SIGKILL; left out: the tenant's maximum"),
       optional("noWait", &JobSubmission::no_wait, boolean(), "refuse the job instead of letting it wait"),
       restart_field<JobSubmission>("what happens when an attempt is lost or fails; left out: never"),
-      secret(required("command", &JobSubmission::command, list(text(), kArgumentsMax),
+      secret(required("command", &JobSubmission::command, command_list(),
                       "the program and its arguments; at most 1024 elements, 128 KiB in all")),
-      secret(optional("env", &JobSubmission::env,
-                      text_map(kEnvironmentMax, "map of string", check_environment_entry),
+      secret(optional("env", &JobSubmission::env, environment_map(),
                       "further environment variables; at most 1024, 128 KiB in all")),
       optional("workdir", &JobSubmission::workdir, absolute_path(),
                "where the program starts; left out: a directory of the job's own"),
@@ -120,7 +169,8 @@ std::vector<Field<JobSubmission>> job_request_fields() {
 template <class T>
 Field<T> constant(std::string name, std::string value) {
   Field<T> field;
-  field.info = FieldInfo{name, '"' + value + '"', true, "always " + value};
+  field.info = FieldInfo{name, '"' + value + '"', true, "always " + value,
+                         R"({"type":"string","const":")" + value + "\"}"};
   field.read = [value](Reader& reader, const Node& node, T&) {
     if (node.kind != Node::Kind::kText || node.text != value) {
       reader.bad_value(node, "input.bad_value", '"' + value + '"');

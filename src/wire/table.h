@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct Codec {
   std::string type;  // for documentation
   std::function<void(Reader&, const Node&, M&)> read;
   std::function<Node(const M&)> write;
+  std::string schema = {};  // JSON Schema of what read() takes and write() gives
 };
 
 template <class T>
@@ -46,11 +48,16 @@ struct Table {
   }
 };
 
+// A document in the place of a schema.
+inline std::string schema_reference(std::string_view document) {
+  return R"({"$ref":"#/components/schemas/)" + std::string(document) + "\"}";
+}
+
 // Must be there, and is always written.
 template <class T, class M>
 Field<T> required(std::string name, M T::* member, Codec<M> codec, std::string doc) {
   Field<T> field;
-  field.info = FieldInfo{name, codec.type, true, std::move(doc)};
+  field.info = FieldInfo{name, codec.type, true, std::move(doc), codec.schema};
   field.read = [member, read = codec.read](Reader& reader, const Node& node, T& into) {
     read(reader, node, into.*member);
   };
@@ -84,7 +91,7 @@ Field<T> shown(std::string name, M T::* member, Codec<M> codec, std::string doc)
 template <class T, class M>
 Field<T> optional(std::string name, std::optional<M> T::* member, Codec<M> codec, std::string doc) {
   Field<T> field;
-  field.info = FieldInfo{name, codec.type, false, std::move(doc)};
+  field.info = FieldInfo{name, codec.type, false, std::move(doc), codec.schema};
   field.read = [member, read = codec.read](Reader& reader, const Node& node, T& into) {
     M value{};
     read(reader, node, value);
@@ -169,14 +176,14 @@ template <class T>
 Codec<T> object(const Table<T>& table) {
   return {table.name,
           [&table](Reader& reader, const Node& node, T& into) { read_fields(reader, table, node, into); },
-          [&table](const T& from) { return write_fields(table, from); }};
+          [&table](const T& from) { return write_fields(table, from); }, schema_reference(table.name)};
 }
 
 // An object whose fields are members of the surrounding value: `metadata`, `spec`.
 template <class T>
 Field<T> part(std::string name, const Table<T>& table, bool required, std::string doc) {
   Field<T> field;
-  field.info = FieldInfo{name, table.name, required, std::move(doc)};
+  field.info = FieldInfo{name, table.name, required, std::move(doc), schema_reference(table.name)};
   field.read = [&table](Reader& reader, const Node& node, T& into) {
     read_fields(reader, table, node, into);
   };
@@ -211,7 +218,12 @@ Codec<std::vector<M>> list(Codec<M> item, std::size_t count_max) {
             node.items.reserve(from.size());
             for (const M& value : from) node.items.push_back(write(value));
             return node;
-          }};
+          },
+          R"({"type":"array","items":)" + item.schema +
+              (count_max == std::numeric_limits<std::size_t>::max()
+                   ? std::string()
+                   : ",\"maxItems\":" + std::to_string(count_max)) +
+              "}"};
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 // The tables of all documents. Private to wire.
 #pragma once
 
+#include "wire/patterns.h"
 #include "wire/record.h"
 #include "wire/table.h"
 #include "wire/types.h"
@@ -38,7 +39,8 @@ const Table<ApplyAnswer>& apply_answer_table();
 template <class T>
 Field<T> restart_field(std::string doc) {
   Field<T> field;
-  field.info = FieldInfo{"restart", "never, on-lost or on-failure:N", false, std::move(doc)};
+  field.info = FieldInfo{"restart", "never, on-lost or on-failure:N", false, std::move(doc),
+                         R"({"type":"string","pattern":")" + std::string(kRestartPattern) + "\"}"};
   field.read = [](Reader& reader, const Node& node, T& into) {
     constexpr std::string_view kWanted = "never, on-lost or on-failure:N with N from 0 to 1000";
     if (node.kind != Node::Kind::kText) return reader.wrong_type(node, kWanted);

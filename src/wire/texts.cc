@@ -272,6 +272,14 @@ std::string describe(ReasonCode code, Language language) {
   return std::string(language == Language::kChinese ? reason->chinese : reason->english);
 }
 
+std::vector<ReasonCode> waiting_reasons() {
+  std::vector<ReasonCode> codes;
+  for (const ReasonTemplate& entry : reason_templates()) {
+    if (!entry.never) codes.push_back(entry.code);
+  }
+  return codes;
+}
+
 std::optional<ReasonCode> find_reason_code(std::string_view text) {
   for (const ReasonTemplate& entry : reason_templates()) {
     if (token(entry.code) == text) return entry.code;

@@ -50,6 +50,9 @@ struct ReasonText {
 std::span<const ReasonText> reason_catalogue();
 const ReasonText* find_reason(std::string_view token);
 
+// Those for which a job waits because that can help, in the order of the core.
+std::vector<ReasonCode> waiting_reasons();
+
 // The code behind a token; none for tokens that are no reason of the core.
 std::optional<ReasonCode> find_reason_code(std::string_view token);
 

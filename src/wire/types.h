@@ -122,8 +122,9 @@ struct NpuStatusView {
   std::optional<std::int64_t> ai_core_percent;
   std::optional<std::int64_t> temperature_celsius;
   std::optional<std::int64_t> power_milliwatt;
-  std::string tenant;  // who holds it; empty: nobody, or not for this caller's eyes
-  std::string job;     // id
+  std::optional<Bytes> memory_used_by_job;  // by processes of the job that holds it
+  std::string tenant;                       // who holds it; empty: nobody, or not for this caller's eyes
+  std::string job;                          // id
   std::string job_name;
 
   friend bool operator==(const NpuStatusView&, const NpuStatusView&) = default;

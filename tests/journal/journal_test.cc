@@ -308,5 +308,16 @@ TEST_F(JournalTest, NamesADirectoryThatCannotBeWritten) {
   if (!mounted) GTEST_SKIP() << "needs the right to mount";
 }
 
+// Without it a slow disk could not be told from a slow journal.
+TEST_F(JournalTest, MeasuresTheTimeOfFsync) {
+  const auto journal = open();
+  EXPECT_EQ(journal->last_sync_time().count(), 0);
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE(journal->append(records(10)));
+  const auto whole = std::chrono::steady_clock::now() - begin;
+  EXPECT_GT(journal->last_sync_time().count(), 0);
+  EXPECT_LT(journal->last_sync_time(), whole);
+}
+
 }  // namespace
 }  // namespace tangram::journal

@@ -127,6 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{net::Method::kGet, "/v1/jobs/", "", 404, "http.path.unknown"},
         BadCall{net::Method::kGet, "/v1/nothing", "", 404, "http.path.unknown"},
         BadCall{net::Method::kPut, "/v1/jobs", "", 405, "http.method.unsupported"},
+        BadCall{net::Method::kOther, "/v1/jobs", "", 405, "http.method.unsupported"},
         BadCall{net::Method::kGet, "/v1/jobs/j-99", "", 404, "job.unknown"},
         BadCall{net::Method::kGet, "/v1/jobs/j-99999999999999999999999", "", 404, "job.unknown"},
         BadCall{net::Method::kPost, "/v1/jobs/nobody/cancel", "", 404, "job.unknown"},

@@ -304,6 +304,18 @@ std::string FakeExecutor::log_path(const AttemptKey& key) const {
   return log_directory + "/" + key.job + "." + std::to_string(key.attempt);
 }
 
+Result<std::optional<AttemptKey>> FakeExecutor::owner_of(std::int64_t pid) const {
+  if (!tells_owners) return fail(Code::kUnavailable, "fake.owners", "whose a process is cannot be told");
+  const std::lock_guard lock(owners_mutex_);
+  const auto found = owners_.find(pid);
+  return found == owners_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void FakeExecutor::set_owner(std::int64_t pid, const AttemptKey& key) {
+  const std::lock_guard lock(owners_mutex_);
+  owners_[pid] = key;
+}
+
 // ---- devices
 
 FakeDevices::FakeDevices(int npus) {
@@ -331,6 +343,13 @@ Result<DeviceScan> FakeDevices::scan() {
 void FakeDevices::set_away(bool away) {
   const std::lock_guard lock(mutex_);
   away_ = away;
+}
+
+void FakeDevices::set_npu(const DeviceNpu& npu) {
+  const std::lock_guard lock(mutex_);
+  for (DeviceNpu& known : npus_) {
+    if (known.physical_id == npu.physical_id) known = npu;
+  }
 }
 
 void FakeDevices::set_health(std::uint32_t physical_id, Health health) {

@@ -102,6 +102,7 @@ class FakeExecutor final : public Executor {
   std::string log_path(const AttemptKey& key) const override;
   bool gives_private_devices() const override { return private_devices; }
   std::vector<std::string> missing_walls() const override { return {"a wall"}; }
+  Result<std::optional<AttemptKey>> owner_of(std::int64_t pid) const override;
 
   std::atomic<bool> private_devices{true};
   std::atomic<bool> refuse_prepare{false};
@@ -109,9 +110,13 @@ class FakeExecutor final : public Executor {
   std::atomic<bool> ignore_stop{false};
   std::atomic<bool> hold_prepare{false};  // prepare() blocks while it is set
   std::string log_directory;
+  void set_owner(std::int64_t pid, const AttemptKey& key);
+  std::atomic<bool> tells_owners{true};
 
  private:
   FakeWorld& world_;
+  mutable std::mutex owners_mutex_;
+  std::map<std::int64_t, AttemptKey> owners_;
 };
 
 class FakeDevices final : public Devices {
@@ -120,6 +125,7 @@ class FakeDevices final : public Devices {
   Result<DeviceScan> scan() override;
 
   void set_away(bool away);
+  void set_npu(const DeviceNpu& npu);  // in the place of the one with its physical id
   void set_health(std::uint32_t physical_id, Health health);
   void remove_npu(std::uint32_t physical_id);
   int scans() const;

@@ -49,20 +49,20 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"not_object", "[1,2]", "input.wrong_type",
                  "the document must be an object (JobSubmission), not a list of 2"},
         JsonCase{"text_for_number", R"({"command":["x"],"npus":"four"})", "input.wrong_type",
-                 "npus must be a whole number from 1 to 1000000, not \"four\""},
+                 "npus must be a whole number from 1 to 4096, not \"four\""},
         JsonCase{"fraction", R"({"command":["x"],"npus":1.5})", "input.wrong_type",
-                 "npus must be a whole number from 1 to 1000000, not the number 1.5"},
+                 "npus must be a whole number from 1 to 4096, not the number 1.5"},
         JsonCase{"negative", R"({"command":["x"],"npus":-1})", "input.out_of_range",
-                 "npus must be a whole number from 1 to 1000000, not the number -1"},
+                 "npus must be a whole number from 1 to 4096, not the number -1"},
         JsonCase{"zero", R"({"command":["x"],"npus":0})", "input.out_of_range",
-                 "npus must be a whole number from 1 to 1000000, not the number 0"},
+                 "npus must be a whole number from 1 to 4096, not the number 0"},
         JsonCase{"overflow_uint64", R"({"command":["x"],"npus":18446744073709551615})", "input.out_of_range",
-                 "npus must be a whole number from 1 to 1000000, not the number 18446744073709551615"},
+                 "npus must be a whole number from 1 to 4096, not the number 18446744073709551615"},
         JsonCase{"overflow_all", R"({"command":["x"],"npus":99999999999999999999999999})",
                  "input.out_of_range",
-                 "npus must be a whole number from 1 to 1000000, not the number 99999999999999999999999999"},
+                 "npus must be a whole number from 1 to 4096, not the number 99999999999999999999999999"},
         JsonCase{"null", R"({"command":["x"],"npus":null})", "input.wrong_type",
-                 "npus must be a whole number from 1 to 1000000, not empty (null)"},
+                 "npus must be a whole number from 1 to 4096, not empty (null)"},
         JsonCase{"enum", R"({"command":["x"],"priority":"urgent"})", "input.bad_value",
                  "priority must be high, normal or low, not \"urgent\""},
         JsonCase{
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"trailing", R"({"command":["x"]} x)", "input.syntax",
                  "line 1, column 19: not valid JSON: extra data"},
         JsonCase{"two_problems", R"({"command":["x"],"npus":-1,"priority":"x"})", "input.out_of_range",
-                 "npus must be a whole number from 1 to 1000000, not the number -1; priority must be high, "
+                 "npus must be a whole number from 1 to 4096, not the number -1; priority must be high, "
                  "normal or "
                  "low, not \"x\""}),
     [](const auto& test) { return test.param.name; });
@@ -246,7 +246,7 @@ TEST(Batch, EachItemIsJudgedByItself) {
   ASSERT_EQ(result->items.size(), 4U);
   EXPECT_TRUE(result->items[0]);
   EXPECT_EQ(result->items[1].error().message,
-            "items[1].npus must be a whole number from 1 to 1000000, not the number -1");
+            "items[1].npus must be a whole number from 1 to 4096, not the number -1");
   EXPECT_EQ(detail(result->items[2].error(), "field"), "items[2].env.1");
   EXPECT_EQ(result->items[3].error().message, "items[3] must be an object (JobSubmission), not the number 7");
 }

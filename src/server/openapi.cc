@@ -1,0 +1,55 @@
+#include "wire/openapi.h"
+
+#include <algorithm>
+
+#include "server/exchange.h"
+#include "server/route.h"
+#include "service/options.h"
+
+namespace tangram::server {
+namespace {
+
+std::string_view who_may(Access access) {
+  switch (access) {
+    case Access::kAnyone:
+      return "anyone";
+    case Access::kKnown:
+      return "the operator; a tenant for what is its own";
+    case Access::kMonitor:
+    case Access::kOperator:
+      return "the operator";
+  }
+  return "nobody";
+}
+
+// What the table says, and what the server can answer to every call.
+std::vector<int> problems_of(const Route& route) {
+  std::vector<int> all = route.operation.problems;
+  all.insert(all.end(), {400, 413, 429, 431, 500, 503});
+  if (route.access != Access::kAnyone) all.push_back(401);
+  if (route.access == Access::kMonitor || route.access == Access::kOperator) all.push_back(403);
+  if (!route.operation.body.empty()) all.push_back(415);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+}  // namespace
+
+const std::string& openapi_document() {
+  static const std::string document = [] {
+    std::vector<wire::Call> calls;
+    for (const Route& route : routes()) {
+      calls.push_back(
+          {net::to_string(route.method), &route.operation, who_may(route.access), problems_of(route)});
+    }
+    return wire::write_openapi(service::Options().version, calls);
+  }();
+  return document;
+}
+
+void get_openapi(Exchange& exchange) {
+  exchange.responder.send(json_response(200, openapi_document()));
+}
+
+}  // namespace tangram::server

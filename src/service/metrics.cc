@@ -1,0 +1,277 @@
+#include "service/metrics.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "service/device_use.h"
+#include "wire/texts.h"
+
+namespace tangram::service {
+namespace {
+
+using wire::Metric;
+
+constexpr double kBitsPerByte = 8.0;
+constexpr double kMillisecondsPerSecond = 1'000.0;
+
+double number(std::int64_t value) {
+  return static_cast<double>(value);
+}
+double number(Bytes bytes) {
+  return number(bytes.count);
+}
+
+std::optional<double> limit(std::int64_t value, double unit = 1.0) {
+  if (value >= kUnlimited) return std::nullopt;
+  return number(value) / unit;
+}
+
+template <class T>
+std::optional<double> known(const Sample<T>& sample, double unit = 1.0) {
+  if (!sample.valid) return std::nullopt;
+  return number(sample.value) / unit;
+}
+
+// ---- NPUs
+
+void add_health(const std::string& node, const std::string& npu, Health health, MetricFamilies& families) {
+  for (const Health one : {Health::kUnknown, Health::kOk, Health::kWarning, Health::kAlarm, Health::kCritical,
+                           Health::kAbsent}) {
+    families.add(Metric::kNpuHealth, one == health ? 1.0 : 0.0, {node, npu, std::string(to_string(one))});
+  }
+}
+
+void add_readings(const std::string& node, const DeviceNpu& reading, MetricFamilies& families) {
+  constexpr double kPercent = 100.0;
+  const std::string npu = std::to_string(reading.physical_id);
+  families.add(Metric::kNpuMemoryUsed, known(reading.memory_used), {node, npu});
+  families.add(Metric::kNpuAiCoreUtilization, known(reading.ai_core_percent, kPercent), {node, npu});
+  families.add(Metric::kNpuTemperature, known(reading.temperature_celsius), {node, npu});
+  families.add(Metric::kNpuPower, known(reading.power_milliwatt, 1'000.0), {node, npu});
+}
+
+void add_npus(const MetricsSource& source, MetricFamilies& families) {
+  const std::string& node = source.options.node;
+  for (const NpuView& view : source.state.npus) {
+    const NpuReport& report = view.report;
+    const std::string npu = std::to_string(report.physical_id);
+    families.add(Metric::kNpuInfo, 1.0, {node, npu, report.chip, source.look.readings.driver_version});
+    add_health(node, npu, report.health, families);
+    if (report.memory.count > 0) {
+      families.add(Metric::kNpuMemoryCapacity, number(report.memory), {node, npu});
+      families.add(Metric::kNpuMemoryAllocated, view.job.valid() ? number(report.memory) : 0.0, {node, npu});
+    }
+    if (report.ai_cores > 0) families.add(Metric::kNpuAiCores, number(report.ai_cores), {node, npu});
+  }
+  for (const DeviceNpu& reading : source.look.readings.npus) add_readings(node, reading, families);
+}
+
+void add_devices(const MetricsSource& source, MetricFamilies& families) {
+  families.add(Metric::kDevicesUp, source.look.readings.available ? 1.0 : 0.0);
+  const double age = seconds(source.now - source.look.at);
+  families.add(Metric::kDevicesLastScan, seconds(source.wall.time_since_epoch()) - age);
+}
+
+// ---- jobs and tenants
+
+// Of one job, or of a tenant with those below it.
+struct Used {
+  bool known = true;
+  Bytes memory;
+  std::int64_t npus = 0;  // on which it holds memory
+
+  void add(const Used& other) {
+    known = known && other.known;
+    memory += other.memory;
+    npus += other.npus;
+  }
+};
+
+Used used_by(const DeviceReadings& readings, const MetricsState::ActiveJob& job) {
+  Used used;
+  for (const std::uint32_t npu : job.npus) {
+    const auto memory = memory_used_by(readings, npu, job.id);
+    used.known = used.known && memory.has_value();
+    if (!memory) continue;
+    used.memory += *memory;
+    if (memory->count > 0) ++used.npus;
+  }
+  return used;
+}
+
+std::map<TenantId, std::string> names_of_tenants(const MetricsState& state) {
+  std::map<TenantId, std::string> names;
+  for (const TenantView& tenant : state.tenants) names[tenant.id] = tenant.spec.name;
+  return names;
+}
+
+void add_jobs(const MetricsSource& source, MetricFamilies& families) {
+  const auto names = names_of_tenants(source.state);
+  std::map<std::uint32_t, Bytes> sizes;
+  for (const NpuView& npu : source.state.npus) sizes[npu.report.physical_id] = npu.report.memory;
+  for (const MetricsState::ActiveJob& job : source.state.jobs) {
+    const auto tenant = names.find(job.tenant);
+    const std::string owner = tenant == names.end() ? std::string() : tenant->second;
+    families.add(Metric::kJobInfo, 1.0, {owner, job.id, job.name, std::string(to_string(job.priority))});
+    families.add(Metric::kJobNpus, number(static_cast<std::int64_t>(job.npus.size())), {owner, job.id});
+    Bytes allocated;
+    for (const std::uint32_t npu : job.npus) {
+      allocated += sizes[npu];
+      families.add(Metric::kNpuLeaseInfo, 1.0, {source.options.node, std::to_string(npu), owner, job.id});
+    }
+    families.add(Metric::kJobMemoryAllocated, number(allocated), {owner, job.id});
+    if (const Used used = used_by(source.look.readings, job); used.known) {
+      families.add(Metric::kJobMemoryUsed, number(used.memory), {owner, job.id});
+    }
+  }
+}
+
+// What the jobs of each tenant and of those below it use.
+std::map<std::string, Used> used_by_tenants(const MetricsSource& source) {
+  std::map<std::string, std::string> parents;
+  for (const TenantView& tenant : source.state.tenants) parents[tenant.spec.name] = tenant.spec.parent;
+  const auto names = names_of_tenants(source.state);
+  std::map<std::string, Used> all;
+  for (const MetricsState::ActiveJob& job : source.state.jobs) {
+    const Used used = used_by(source.look.readings, job);
+    const auto owner = names.find(job.tenant);
+    for (std::string name = owner == names.end() ? "" : owner->second; !name.empty(); name = parents[name]) {
+      all[name].add(used);
+    }
+  }
+  return all;
+}
+
+void add_tenant(const TenantView& tenant, const Used& used, MetricFamilies& families) {
+  const std::string& name = tenant.spec.name;
+  const Quota& quota = tenant.spec.quota;
+  families.add(Metric::kTenantInfo, 1.0, {name, tenant.spec.parent});
+  families.add(Metric::kTenantNpusLimit, limit(quota.npus), {name});
+  families.add(Metric::kTenantNpusAllocated, number(tenant.used.npus), {name});
+  families.add(Metric::kTenantMemoryLimit, limit(quota.memory_total.count), {name});
+  families.add(Metric::kTenantMemoryAllocated, number(tenant.used.memory_total), {name});
+  if (used.known) {
+    families.add(Metric::kTenantNpusUsed, number(used.npus), {name});
+    families.add(Metric::kTenantMemoryUsed, number(used.memory), {name});
+  }
+  families.add(Metric::kTenantMemoryPerNpuLimit, limit(quota.memory_per_npu.count), {name});
+  families.add(Metric::kTenantAiCoresLimit, limit(quota.ai_cores), {name});
+  families.add(Metric::kTenantAiCoresAllocated, number(tenant.used.ai_cores), {name});
+  families.add(Metric::kTenantRunningJobsLimit, limit(quota.running_jobs), {name});
+  families.add(Metric::kTenantRunningJobs, number(tenant.used.running_jobs), {name});
+  families.add(Metric::kTenantQueuedJobs, number(tenant.queued), {name});
+  families.add(Metric::kTenantRunTimeLimit, limit(quota.run_time_ms, kMillisecondsPerSecond), {name});
+  families.add(Metric::kTenantBandwidthLimit, limit(quota.bandwidth_bps, kBitsPerByte), {name});
+  families.add(Metric::kTenantBandwidthAllocated, number(tenant.used.bandwidth_bps) / kBitsPerByte, {name});
+}
+
+bool is_busy(const TenantView& tenant) {
+  return tenant.used.running_jobs > 0 || tenant.queued > 0;
+}
+
+void add_tenants(const MetricsSource& source, MetricFamilies& families) {
+  std::vector<const TenantView*> chosen;
+  chosen.reserve(source.state.tenants.size());
+  for (const TenantView& tenant : source.state.tenants) chosen.push_back(&tenant);
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [](const TenantView* a, const TenantView* b) { return is_busy(*a) > is_busy(*b); });
+  families.add(Metric::kTenants, number(static_cast<std::int64_t>(chosen.size())));
+  if (chosen.size() > kTenantSeriesMax) chosen.resize(kTenantSeriesMax);
+  families.add(Metric::kTenantsOmitted,
+               number(static_cast<std::int64_t>(source.state.tenants.size() - chosen.size())));
+  const auto used = used_by_tenants(source);
+  for (const TenantView* tenant : chosen) {
+    const auto found = used.find(tenant->spec.name);
+    add_tenant(*tenant, found == used.end() ? Used{} : found->second, families);
+  }
+}
+
+// ---- queue
+
+void add_queue(const MetricsSource& source, MetricFamilies& families) {
+  std::map<ReasonCode, std::int64_t> waiting;
+  // Each reason that a job can wait for, so that none appears out of nothing.
+  for (const ReasonCode reason : wire::waiting_reasons()) waiting[reason] = 0;
+  std::int64_t ready = 0;
+  for (const auto& [reason, jobs] : source.state.queue)
+    (reason == ReasonCode::kNone ? ready : waiting[reason]) += jobs;
+  families.add(Metric::kQueueJobs, number(ready), {std::string(to_string(JobState::kReady))});
+  std::int64_t all_waiting = 0;
+  for (const auto& [reason, jobs] : waiting) {
+    families.add(Metric::kQueueJobs, number(jobs), {std::string(token(reason))});
+    all_waiting += jobs;
+  }
+  std::map<JobState, std::int64_t> states{
+      {JobState::kReady, ready},
+      {JobState::kWaiting, all_waiting},
+      {JobState::kStarting, 0},
+      {JobState::kRunning, 0},
+      {JobState::kEnded, static_cast<std::int64_t>(source.state.ended_jobs)}};
+  for (const MetricsState::ActiveJob& job : source.state.jobs) ++states[job.state];
+  for (const auto& [state, jobs] : states)
+    families.add(Metric::kJobs, number(jobs), {std::string(to_string(state))});
+}
+
+// ---- the daemon itself
+
+double count(const std::atomic<std::uint64_t>& counter) {
+  return static_cast<double>(counter.load());
+}
+
+void add_meters(const Meters& meters, MetricFamilies& families) {
+  families.add(Metric::kJobsSubmitted, count(meters.jobs_submitted));
+  families.add(Metric::kAttemptsStarted, count(meters.attempts_started));
+  for (int n = 0; n <= static_cast<int>(Outcome::kRefused); ++n) {
+    const auto outcome = static_cast<Outcome>(n);
+    families.add(Metric::kJobsEnded, static_cast<double>(meters.ended(outcome)),
+                 {std::string(to_string(outcome))});
+  }
+  families.add(Metric::kJobWait, meters.job_wait);
+  families.add(Metric::kDecisionDuration, meters.decision);
+  families.add(Metric::kCommandDuration, meters.command);
+  families.add(Metric::kJournalUp, meters.journal_up ? 1.0 : 0.0);
+  families.add(Metric::kJournalAppendDuration, meters.append);
+  families.add(Metric::kJournalSyncDuration, meters.sync);
+  families.add(Metric::kJournalRecords, count(meters.records));
+  families.add(Metric::kJournalFailures, count(meters.append_failures));
+  families.add(Metric::kJournalLastSequence, count(meters.last_sequence));
+}
+
+}  // namespace
+
+MetricsState metrics_state(const State& state) {
+  const Scheduler& core = state.core();
+  MetricsState taken{core.npus(), {}, core.tenants(), core.queue_by_reason(), state.ended_jobs().size()};
+  // Jobs that are active hold NPUs, so these lead to them without a walk over the queue.
+  std::map<JobId, std::vector<std::uint32_t>> held;
+  for (const NpuView& npu : taken.npus) {
+    if (npu.job.valid()) held[npu.job].push_back(npu.report.physical_id);
+  }
+  for (auto& [id, npus] : held) {
+    const auto status = core.job(id);
+    if (!status) continue;
+    const LiveJob* live = state.live(id);
+    taken.jobs.push_back({wire::format_job_id(id), live != nullptr ? live->program->name : std::string(),
+                          status->spec.tenant, status->spec.priority, status->state, std::move(npus)});
+  }
+  return taken;
+}
+
+void add_metrics(const MetricsSource& source, MetricFamilies& families) {
+  families.add(Metric::kBuildInfo, 1.0, {source.options.version});
+  families.add(Metric::kMissingWalls, number(static_cast<std::int64_t>(source.missing_walls)));
+  add_devices(source, families);
+  add_npus(source, families);
+  add_jobs(source, families);
+  add_tenants(source, families);
+  add_queue(source, families);
+  add_meters(source.meters, families);
+  families.add(Metric::kWriterBacklog, number(static_cast<std::int64_t>(source.backlog.commands)),
+               {"command"});
+  families.add(Metric::kWriterBacklog, number(static_cast<std::int64_t>(source.backlog.reports)), {"report"});
+  families.add(Metric::kJournalLag, seconds(source.backlog.oldest));
+}
+
+}  // namespace tangram::service

@@ -1,0 +1,63 @@
+"""The daemon does what its OpenAPI document says, and nothing that it does not say."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import harness
+import python_tools
+import tcp_bridge
+
+HERE = pathlib.Path(__file__).resolve().parent
+TENANT = "team-a"
+TENANTS = f"""
+apiVersion: tangram.dev/v1
+kind: Tenant
+metadata: {{name: {TENANT}}}
+spec: {{quota: {{npus: 4}}}}
+"""
+RUN_SECONDS_MAX = 600
+EXAMPLES = 40  # for each call and phase
+SEED = os.environ.get("TANGRAM_SEED", "20261129")
+
+
+def closed(document):
+    """The document with answers that may have no field beyond those described: the daemon has none today."""
+    for schema in document["components"]["schemas"].values():
+        if schema.get("type") == "object" and "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+    return document
+
+
+class OpenApi(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tools = python_tools.environment("schemathesis-requirements.txt")
+        cls.machine = harness.Machine()
+        cls.addClassCleanup(cls.machine.stop)
+        cls.machine.start()
+        cls.machine.apply(TENANTS)
+
+    def test_schemathesis_finds_nothing(self):
+        """Without it a generated client would be refused what the document allows, or meet what it does not tell."""
+        status, document = self.machine.api("GET", "/v1/openapi.json")
+        self.assertEqual(status, 200)
+        with tempfile.TemporaryDirectory() as scratch, tcp_bridge.Bridge(self.machine.socket) as bridge:
+            path = pathlib.Path(scratch) / "openapi.json"
+            path.write_text(json.dumps(closed(document)))
+            run = subprocess.run(
+                [self.tools / "schemathesis", "--config-file", HERE / "schemathesis.toml", "run", path, "--url", bridge.url,
+                 "--max-examples", str(EXAMPLES), "--seed", SEED, "--continue-on-failure"],
+                cwd=scratch, capture_output=True, text=True, timeout=RUN_SECONDS_MAX, check=False,
+                env={**os.environ, "PYTHONPATH": str(HERE), "TANGRAM_TEST_TENANT": TENANT})
+        self.assertEqual(run.returncode, 0, run.stdout[-20000:] + run.stderr[-4000:])
+        calls = sum(len(methods) for methods in document["paths"].values())
+        self.assertIn(f"Tested: {calls}\n", run.stdout)
+        self.assertTrue(self.machine.status()["devicesAvailable"])
+
+
+if __name__ == "__main__":
+    unittest.main()
