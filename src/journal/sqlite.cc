@@ -190,6 +190,12 @@ bool Database::in_transaction() const {
   return sqlite3_get_autocommit(database_.get()) == 0;
 }
 
+bool Database::was_moved() const {
+  int moved = 0;
+  const int code = sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return code == SQLITE_OK && moved != 0;
+}
+
 void Database::checkpoint_on_close(bool wanted) {
   sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, wanted ? 0 : 1, nullptr);
 }

@@ -184,6 +184,28 @@ bool CgroupParent::can_filter_devices() const {
   });
 }
 
+// A write lock, which only those may take who may write there: a stranger cannot keep the daemon from
+// starting.
+Result<std::vector<UniqueFd>> CgroupParent::claim() const {
+  std::vector<UniqueFd> claims;
+  for (const CgroupDir& dir : dirs_) {
+    UniqueFd file(::open((dir.path + "/cgroup.procs").c_str(), O_RDWR | O_CLOEXEC));
+    if (!file.valid()) continue;
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (fcntl(file.get(), F_OFD_SETLK, &lock) == 0) {
+      claims.push_back(std::move(file));
+      continue;
+    }
+    if (fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_WRLCK) continue;
+    return fail(Code::kFailedPrecondition, "runner.cgroup.in_use",
+                "another daemon keeps its jobs in the control group " + dir.path,
+                "stop that one, or give this one another `cgroup` in its configuration");
+  }
+  return claims;
+}
+
 std::vector<std::string> CgroupParent::paths() const {
   std::vector<std::string> all;
   all.reserve(dirs_.size());

@@ -56,6 +56,7 @@ struct Options {
   std::int64_t log_bytes_max = 64LL << 20;
   std::int64_t grace_ms = 10'000;
   std::string ascend_home = "/usr/local/Ascend";
+  std::string driver_directory = "/usr/local/Ascend/driver";  // on the host
   std::string work_home;  // HOME of a job; empty: its work directory
 };
 

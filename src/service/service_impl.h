@@ -1,6 +1,7 @@
 // The parts of the service and how they hang together. Private to src/service.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,6 +28,9 @@ struct Service::Impl {
   void on_look(const DeviceLook& look);
   void measure_wait(JobId job);
   void sweep();
+  void sweep_early();
+  // Lets go of ended jobs beyond their time or number, a bounded number of them. True: there may be more.
+  bool forget_old();
   void introduce();
 
   // Runs `use` as a command of the writer; `done` gets its result once that is durable.
@@ -49,6 +53,7 @@ struct Service::Impl {
   Clock& clock;
   Meters meters;
   StateCell cell;
+  std::atomic<bool> sweeping_early{false};
   Timer timer;
   WorkerPool notifier{1};  // answers waits; apart from the effects, which may block
   Waiters waiters;

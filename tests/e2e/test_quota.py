@@ -438,7 +438,7 @@ class Attempts(Case):
         self.assertNotIn("all", self.machine.ok("logs", refused["id"]))
         self.assertRegex(self.machine.ok("logs", refused["id"]), "(?i)fork")
         hog = self.run_to_end("--host-memory", "64MiB", "--", "python3", "-c", "bytearray(200 << 20)")
-        self.assertEqual(hog["outcome"], "failed")
+        self.assertEqual(hog["outcome"], "failed", hog)
         self.assertIn("memory", hog["message"])
         fits = self.run_to_end("--", "python3", "-c", "bytearray(150 << 20)")
         self.assertEqual(fits["outcome"], "succeeded")

@@ -56,6 +56,22 @@ TEST_F(JournalTest, TheVisitorEndsTheWalk) {
   EXPECT_TRUE(journal->append(records(1)));
 }
 
+// Without this, records would be acknowledged into a file that no later start will read.
+TEST_F(JournalTest, AFileThatWasMovedAwayTakesNoRecords) {
+  auto journal = open();
+  ASSERT_TRUE(journal->append(records(1)));
+  std::filesystem::rename(file("journal.db"), file("elsewhere.db"));
+  const auto refused = journal->append(records(1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "journal.moved");
+  EXPECT_FALSE(journal->save_snapshot({1, "{}"}));
+  std::filesystem::rename(file("elsewhere.db"), file("journal.db"));
+  EXPECT_EQ(*journal->append(records(1)), 2U);
+  std::filesystem::copy_file(file("journal.db"), file("copy.db"));
+  std::filesystem::rename(file("copy.db"), file("journal.db"));
+  EXPECT_EQ(journal->append(records(1)).error().reason, "journal.moved");
+}
+
 // Without this, a tenant could read all jobs, secrets in their environments included, where it can pass
 // through the state directory.
 TEST_F(JournalTest, FilesAreTheOwnersAlone) {

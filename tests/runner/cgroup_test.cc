@@ -230,5 +230,29 @@ TEST(DeviceFilter, V1RulesAreInTheKernelsWords) {
   EXPECT_EQ(v1_rule({136, DeviceNumber::kAnyMinor}), "c 136:* rw");
 }
 
+// Without this, two daemons with the same parent group would kill each other's jobs, which are named alike,
+// and anybody who can read the group could keep the daemon from starting.
+TEST(CgroupParentTest, IsClaimedByOneDaemonAtATime) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Result<std::vector<Hierarchy>> layout = detect_cgroup_layout();
+  ASSERT_TRUE(layout);
+  const CgroupParent parent = CgroupParent::open(*layout, "tangram-test-claim-" + std::to_string(getpid()));
+  if (parent.paths().empty()) GTEST_SKIP() << "no control groups here";
+  {
+    const auto first = parent.claim();
+    ASSERT_TRUE(first) << first.error().to_string();
+    const auto second = parent.claim();
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().reason, "runner.cgroup.in_use");
+  }
+  const int stranger = open((parent.paths().front() + "/cgroup.procs").c_str(), O_RDONLY | O_CLOEXEC);
+  struct flock shared{};
+  shared.l_type = F_RDLCK;
+  EXPECT_EQ(fcntl(stranger, F_OFD_SETLK, &shared), 0);
+  EXPECT_TRUE(parent.claim());
+  close(stranger);
+  for (const std::string& path : parent.paths()) EXPECT_EQ(rmdir(path.c_str()), 0) << path;
+}
+
 }  // namespace
 }  // namespace tangram::runner

@@ -79,6 +79,11 @@ bool FakeStore::has_snapshot() const {
   return snapshot_.has_value();
 }
 
+void FakeStore::cut(std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  records_.resize(count);
+}
+
 void FakeStore::drop_snapshot() {
   const std::lock_guard lock(mutex_);
   snapshot_.reset();
@@ -153,6 +158,23 @@ bool FakeWorld::overlap_seen() const {
   return overlap_;
 }
 
+void FakeWorld::lose_before_go(const AttemptKey& key) {
+  ExecutorSink sink;
+  AttemptExit exit;
+  {
+    const std::lock_guard lock(mutex_);
+    Process& process = processes_.at(key);
+    process.released = false;
+    process.alive = false;
+    exit.key = key;
+    exit.outcome = Outcome::kNotStarted;
+    exit.released = false;
+    process.exit = exit;
+    sink = sink_;
+  }
+  sink.exited(exit);
+}
+
 // ---- executor
 
 FakeExecutor::~FakeExecutor() {
@@ -203,6 +225,7 @@ Result<void> FakeExecutor::go(const AttemptKey& key) {
 }
 
 Result<void> FakeExecutor::stop(const AttemptKey& key, StopReason reason) {
+  if (ignore_stop) return {};
   ExecutorSink sink;
   AttemptExit exit;
   {
@@ -259,6 +282,21 @@ Result<void> FakeExecutor::remove(const AttemptKey& key) {
   if (found == world_.processes_.end())
     return fail(Code::kNotFound, "runner.attempt.unknown", "no such attempt");
   found->second.removed = true;
+  return {};
+}
+
+Result<std::vector<AttemptKey>> FakeExecutor::attempts_on_disk() const {
+  const std::lock_guard lock(world_.mutex_);
+  std::vector<AttemptKey> keys;
+  for (const auto& [key, process] : world_.processes_) {
+    if (!process.removed) keys.push_back(key);
+  }
+  return keys;
+}
+
+Result<void> FakeExecutor::set_aside(const AttemptKey& key) {
+  const std::lock_guard lock(world_.mutex_);
+  world_.processes_.erase(key);
   return {};
 }
 
