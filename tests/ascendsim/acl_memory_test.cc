@@ -11,7 +11,7 @@
 namespace ascendsim {
 namespace {
 
-constexpr std::size_t kMiB = 1024 * 1024;
+constexpr std::size_t kMiB = 1U << 20;
 
 std::size_t free_bytes() {
   std::size_t free = 0;

@@ -125,7 +125,7 @@ TEST(AclStream, ACopyOverlapsAProductOnAnotherStream) {
     skip_arithmetic();
     ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
     const Product product(128);
-    constexpr std::size_t kBytes = 512 * 1024;
+    constexpr std::size_t kBytes = 512UL * 1024;
     void* pinned = nullptr;
     void* device = nullptr;
     ASSERT_EQ(aclrtMallocHost(&pinned, kBytes), ACL_SUCCESS);
@@ -291,7 +291,7 @@ TEST(AclStream, CopiesOfPageableMemoryAreSynchronous) {
   const SimulatedMachine machine(slow_machine_yaml());
   run_program(machine, [] {
     ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
-    constexpr std::size_t kBytes = 1024 * 1024;  // 10 ms of model time
+    constexpr std::size_t kBytes = 1U << 20;  // 10 ms of model time
     void* device = nullptr;
     void* pinned = nullptr;
     std::vector<char> pageable(kBytes, 3);

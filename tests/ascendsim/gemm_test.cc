@@ -163,29 +163,29 @@ TEST(Gemm, RefusesWhatItCannotDo) {
 
 // Without this, large sweeps would cost real arithmetic, or "sample" would compute nothing.
 TEST(Gemm, ComputeModes) {
-  std::vector<float> ones(1024 * 4, 1.0F);
-  std::vector<float> c(1024 * 4, -1.0F);
+  std::vector<float> ones(1024UL * 4, 1.0F);
+  std::vector<float> c(1024UL * 4, -1.0F);
   const float one = 1.0F;
   const float zero = 0.0F;
-  Gemm gemm{1024,
-            4,
-            4,
-            {ones.data(), 4, false, Element::kFloat},
-            {ones.data(), 4, false, Element::kFloat},
-            &one,
-            &zero,
-            c.data(),
-            4,
-            Element::kFloat};
+  const Gemm gemm{1024,
+                  4,
+                  4,
+                  {ones.data(), 4, false, Element::kFloat},
+                  {ones.data(), 4, false, Element::kFloat},
+                  &one,
+                  &zero,
+                  c.data(),
+                  4,
+                  Element::kFloat};
   compute_gemm(gemm, ComputeMode::kNone);
-  EXPECT_EQ(c, std::vector<float>(1024 * 4, -1.0F));
+  EXPECT_EQ(c, std::vector<float>(1024UL * 4, -1.0F));
   compute_gemm(gemm, ComputeMode::kSample);
   EXPECT_EQ(c[0], 4.0F);
-  EXPECT_EQ(c[31 * 4], 4.0F);
-  EXPECT_EQ(c[32 * 4], -1.0F);
-  EXPECT_EQ(c[512 * 4], 4.0F);
+  EXPECT_EQ(c[31UL * 4], 4.0F);
+  EXPECT_EQ(c[32UL * 4], -1.0F);
+  EXPECT_EQ(c[512UL * 4], 4.0F);
   compute_gemm(gemm, ComputeMode::kFull);
-  EXPECT_EQ(c, std::vector<float>(1024 * 4, 4.0F));
+  EXPECT_EQ(c, std::vector<float>(1024UL * 4, 4.0F));
 }
 
 // Without this, the program that the README runs could be broken.

@@ -8,7 +8,7 @@
 namespace ascendsim {
 namespace {
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
+constexpr std::uint64_t kMiB = 1U << 20;
 
 // Without this, the ledger would be below the driver's truth: it counts pages, not bytes.
 TEST(Ledger, ChargesWholePages) {

@@ -19,12 +19,12 @@
 namespace ascendsim {
 namespace {
 
-constexpr std::size_t kMiB = 1024 * 1024;
+constexpr std::size_t kMiB = 1U << 20;
 
 // A product that takes seconds of model time on the slow machine and none of ours.
 void launch_long_product(aclrtStream stream) {
   void* data = nullptr;
-  ASSERT_EQ(aclrtMalloc(&data, 4096 * 4096 * sizeof(float), ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+  ASSERT_EQ(aclrtMalloc(&data, 4096UL * 4096 * sizeof(float), ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
   ASSERT_EQ(aclblasGemmEx(ACL_TRANS_N, ACL_TRANS_N, ACL_TRANS_N, 4096, 4096, 4096, data, data, -1, ACL_FLOAT,
                           data, -1, ACL_FLOAT, data, data, -1, ACL_FLOAT, ACL_COMPUTE_HIGH_PRECISION, stream),
             ACL_SUCCESS);
@@ -60,7 +60,7 @@ TEST(Robustness, AKilledProgramGivesItsMemoryBackAtOnce) {
 TEST(Robustness, ProcessesAreListedWithTheirMemory) {
   const SimulatedMachine machine;
   const Signal holding;
-  Child program([&] {
+  const Child program([&] {
     use_machine(machine);
     ASSERT_EQ(aclrtSetDevice(1), ACL_SUCCESS);
     void* pointer = nullptr;

@@ -147,7 +147,7 @@ TEST(Walls, AContainerSeesOnlyItsOwnProcesses) {
   const SimulatedMachine machine;
   const unsigned major = machine.node_major();
   const Signal holding;
-  Child neighbour([&] {
+  const Child neighbour([&] {
     use_machine(machine);
     ASSERT_EQ(aclrtSetDevice(3), ACL_SUCCESS);
     holding.raise();

@@ -24,7 +24,7 @@ TimeMs ago(std::int64_t ms) {
 void expect_golden(const std::string& name, const std::string& text, std::size_t width = 80) {
   const std::string path = std::string(TANGRAM_GOLDEN_DIR) + "/" + name + ".txt";
   if (std::getenv("TANGRAM_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
-  std::ifstream file(path);
+  const std::ifstream file(path);
   ASSERT_TRUE(file) << path << " is missing";
   std::stringstream expected;
   expected << file.rdbuf();

@@ -64,7 +64,7 @@ TEST(FormatAge, UsesOneOrTwoUnits) {
   EXPECT_EQ(format_age(42'000), "42s");
   EXPECT_EQ(format_age(5 * 60'000 + 30'000), "5m");
   EXPECT_EQ(format_age(3 * 3'600'000 + 10 * 60'000), "3h10m");
-  EXPECT_EQ(format_age(48 * 3'600'000), "2d");
+  EXPECT_EQ(format_age(48LL * 3'600'000), "2d");
 }
 
 // Without it a leap year or a single digit would make times unreadable.

@@ -27,10 +27,10 @@ std::set<std::string> documented_calls() {
   std::set<std::string> calls;
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("| `")) continue;
-    std::string cell = line.substr(0, line.find('|', 1));
+    const std::string cell = line.substr(0, line.find('|', 1));
     for (std::size_t at = cell.find('`'); at != std::string::npos; at = cell.find('`', at + 1)) {
       const std::size_t end = cell.find('`', at + 1);
-      std::string call = cell.substr(at + 1, end - at - 1);
+      const std::string call = cell.substr(at + 1, end - at - 1);
       at = end;
       // Tables of fields have no method in front.
       if (!call.starts_with("GET /") && !call.starts_with("POST /") && !call.starts_with("DELETE /"))
