@@ -23,6 +23,7 @@ constexpr std::array kEntries{
     Entry{{net::Method::kGet, "/v1/tenants"}, get_tenants},
     Entry{{net::Method::kGet, "/v1/tenants/{}"}, get_tenant},
     Entry{{net::Method::kDelete, "/v1/tenants/{}"}, delete_tenant},
+    Entry{{net::Method::kPut, "/v1/tenants/{}/quota"}, put_quota},
     Entry{{net::Method::kPost, "/v1/jobs"}, post_jobs},
     Entry{{net::Method::kGet, "/v1/jobs"}, get_jobs},
     Entry{{net::Method::kGet, "/v1/jobs/{}"}, get_job},
@@ -30,6 +31,9 @@ constexpr std::array kEntries{
     Entry{{net::Method::kGet, "/v1/jobs/{}/wait"}, get_wait},
     Entry{{net::Method::kGet, "/v1/jobs/{}/logs"}, get_logs},
     Entry{{net::Method::kPost, "/v1/jobs/{}/cancel"}, post_cancel},
+    Entry{{net::Method::kPost, "/v1/leases"}, post_leases},
+    Entry{{net::Method::kPost, "/v1/leases/{}/hold"}, post_hold},
+    Entry{{net::Method::kPost, "/v1/leases/{}/release"}, post_release},
 };
 
 constexpr std::array kRoutes = [] {

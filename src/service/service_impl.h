@@ -10,6 +10,7 @@
 
 #include "service/attempts.h"
 #include "service/device_watch.h"
+#include "service/leases.h"
 #include "service/service.h"
 #include "service/state_cell.h"
 #include "service/timer.h"
@@ -52,6 +53,7 @@ struct Service::Impl {
   Writer writer;
   DeviceWatch watch;
   Attempts attempts;
+  Leases leases;
   bool started = false;
   bool stopped = false;
 };
