@@ -16,6 +16,16 @@ std::string event_of(const wire::LeaseView& view) {
   return "event: lease\ndata: " + wire::write(view) + "\n\n";
 }
 
+std::string taken_up() {
+  const Error error{Code::kAborted,
+                    "lease.taken_up",
+                    "another connection has taken the lease up",
+                    "a token belongs to one holder",
+                    {},
+                    nullptr};
+  return "event: problem\ndata: " + wire::write_problem(error) + "\n\n";
+}
+
 }  // namespace
 
 LeaseStream::LeaseStream(service::Service& service, net::Responder responder, bool local)
@@ -67,7 +77,10 @@ void LeaseStream::send_locked(bool& over) {
   if (!writer_) return;
   const auto view = service_.lease_view(*lease_);
   over = !view || view->job.state == JobState::kEnded;
-  if (!view) return;
+  if (!view) {
+    (void)writer_->write(taken_up());
+    return;
+  }
   std::string event = event_of(*view);
   if (event == last_) return;
   switch (writer_->write(event)) {
