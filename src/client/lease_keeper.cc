@@ -170,8 +170,13 @@ Result<wire::JobView> LeaseKeeper::release() {
   const wire::LeaseToken token = token_;
   lock.unlock();
   Result<wire::JobView> released = api_.release(job, token);
-  if (released || released.error().reason != "job.ended") return released;
-  return api_.job(job);
+  if (!released && released.error().reason == "job.ended") released = api_.job(job);
+  if (!released) return released;
+  lock.lock();
+  // The stream will say the same; whoever asks before that must not be told that the lease is held.
+  news_.view.job = *released;
+  changed_.notify_all();
+  return released;
 }
 
 }  // namespace tangram::client
