@@ -55,6 +55,7 @@ end() { # name: SIGTERM, then SIGKILL
 
 tangram() { "$root/bin/tangram" --socket "$socket" "$@"; }
 has_devices() { tangram status -o json | grep -q '"devicesAvailable": true'; }
+has_jobs() { tangram status -o json 2> /dev/null | grep -q '"jobsRunning": [1-9]'; }
 driver_listens() { [ -S "$root/ascend/driver/run/ascendsim.sock" ]; }
 
 install_programs() {
@@ -62,6 +63,7 @@ install_programs() {
   # Replaced by rename: a program that still runs keeps its file.
   local file target
   for file in "$build"/bin/* "$build"/lib/*.so; do
+    [ -f "$file" ] || continue
     target=$root/$(basename "$(dirname "$file")")/$(basename "$file")
     install -m 755 "$file" "$target.new"
     mv -f "$target.new" "$target"
@@ -72,6 +74,7 @@ write_files() {
   cat > "$root/tangramd.yaml" << CONFIG
 # The daemon on the simulated machine. docs/configuration.md describes every field.
 node: demo
+cgroup: tangram-demo
 devices:
   library: $root/ascend/driver/lib64/libdcmi.so
   directory: $root/ascend/dev
@@ -79,7 +82,7 @@ devices:
 CONFIG
   cat > build/env.sh << ENVIRONMENT
 # For a shell that talks to what \`make run\` started.
-export PATH="$root/bin:$root/ascend/driver/tools:\$PATH"
+export PATH="$root/ascend/driver/tools:$root/bin:\$PATH"
 export TANGRAM_SOCKET="$socket"
 ENVIRONMENT
 }
@@ -135,9 +138,14 @@ stop() {
     echo "run: nothing runs"
     return
   fi
-  # Jobs outlive the daemon by design; a machine that is switched off ends them.
-  end tangramd
+  # Jobs outlive the daemon by design. A machine that is switched off ends them: the driver goes first, and the
+  # daemon lives to see its jobs end.
   end ascendsimd
+  for _ in $(seq 200); do
+    alive tangramd && has_jobs || break
+    sleep 0.1
+  done
+  end tangramd
   echo "run: stopped; the state stays in $root"
 }
 

@@ -30,10 +30,17 @@ def preprocessed(entry):
     return subprocess.run([*words, "-E", "-P"], cwd=entry["directory"], capture_output=True, check=True).stdout
 
 
-def check(entry, build, salt):
+def configuration(source):
+    """The text of every .clang-tidy that counts for a file."""
+    folders = [folder for folder in pathlib.Path(source).parents if folder.is_relative_to(ROOT)]
+    files = [folder / ".clang-tidy" for folder in reversed(folders)]
+    return b"".join(file.read_bytes() for file in files if file.exists())
+
+
+def check(entry, build, version):
     source = entry["file"]
     try:
-        key = hashlib.sha256(salt + preprocessed(entry)).hexdigest()
+        key = hashlib.sha256(version + configuration(source) + preprocessed(entry)).hexdigest()
     except subprocess.CalledProcessError as error:
         return source, error.stderr.decode(errors="replace")
     mark = CACHE / key
@@ -57,11 +64,10 @@ def main():
                and (not wanted or pathlib.Path(e["file"]) in wanted)]
     entries = list({e["file"]: e for e in entries}.values())
     version = subprocess.run([TOOL, "--version"], capture_output=True, check=True).stdout
-    salt = version + (ROOT / ".clang-tidy").read_bytes()
     CACHE.mkdir(parents=True, exist_ok=True)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        for source, findings in pool.map(lambda e: check(e, build, salt), entries):
+        for source, findings in pool.map(lambda e: check(e, build, version), entries):
             if findings is not None:
                 failed += 1
                 print(f"--- {pathlib.Path(source).relative_to(ROOT)}\n{findings}", flush=True)

@@ -293,6 +293,8 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Each line goes into the job's log when it is printed, not when the program ends.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Options options;
   try {
     options = parse(argc, argv);

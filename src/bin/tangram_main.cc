@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/standard_files.h"
 #include "cli/app.h"
 
 namespace {
@@ -30,6 +31,7 @@ std::size_t terminal_width() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tangram::occupy_standard_files();
   std::ios::sync_with_stdio(false);
   const char* socket = std::getenv("TANGRAM_SOCKET");
   const tangram::cli::Environment environment{socket == nullptr ? "" : socket};

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/standard_files.h"
 #include "device/dcmi_devices.h"
 #include "journal/journal.h"
 #include "net/server.h"
@@ -147,6 +148,7 @@ void complete(service::Config& config) {
     if (gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0') options.node = name.data();
   }
   options.own_uid = geteuid();
+  options.driver_directory = config.driver_directory;
   if (const group* const found = getgrnam(config.device_group.c_str())) {
     options.device_groups.push_back(found->gr_gid);
   }
@@ -226,6 +228,7 @@ int start(int argc, char** argv) {
 }  // namespace tangram
 
 int main(int argc, char** argv) {
+  tangram::occupy_standard_files();
   try {
     return tangram::start(argc, argv);
   } catch (const std::exception& problem) {

@@ -252,7 +252,9 @@ Result<void> check_command(const CLI::App& root, const Arguments& arguments) {
       const auto suggestion = nearest(word, names);
       std::string hint = suggestion ? "did you mean: " : "see: ";
       hint.append(command).append(" ").append(suggestion.value_or("--help"));
-      return usage_error("'" + word + "' is no command of " + command, std::move(hint));
+      std::string message = "'";
+      message.append(word).append("' is no command of ").append(command);
+      return usage_error(message, std::move(hint));
     }
     app = app->get_subcommand(word);
   }

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/find_program.h"
 #include "cli/render.h"
 #include "wire/errors.h"
 
@@ -12,6 +15,17 @@ constexpr std::int64_t kPollMs = 30'000;
 
 bool has_ended(const wire::JobView& view) {
   return view.state == JobState::kEnded;
+}
+
+// The job runs elsewhere, with another PATH, unless it is told where.
+std::string program_of(const wire::JobSubmission& job) {
+  const std::string& word = job.command[0];
+  const bool bare = word.find('/') == std::string::npos;
+  if (bare ? job.env.contains("PATH") : !job.workdir.empty()) return word;
+  const char* search_path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing changes it
+  std::error_code unknown;
+  const std::string directory = std::filesystem::current_path(unknown).string();
+  return unknown ? word : find_program(word, search_path == nullptr ? "" : search_path, directory);
 }
 
 // The view when the job has ended or `deadline` has come. The daemon may go and come back meanwhile.
@@ -64,9 +78,11 @@ int exit_code_of(const wire::JobView& ended) {
 }
 
 int run_submit(Session& session, const SubmitOptions& options) {
-  const Result<wire::JobSubmission> submission = parse_submission(options.job);
+  Result<wire::JobSubmission> submission = parse_submission(options.job);
   if (!submission) return session.report(submission.error());
-  const std::string key = options.idempotency_key.empty() ? client::make_idempotency_key("cli-") : options.idempotency_key;
+  submission->command[0] = program_of(*submission);
+  const std::string key =
+      options.idempotency_key.empty() ? client::make_idempotency_key("cli-") : options.idempotency_key;
   // The daemon may have taken the job and gone before it said so; with the same key it cannot take it twice.
   Result<wire::JobView> view =
       once_reached<wire::JobView>(session, [&] { return session.api().submit(*submission, key); });

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "wire/node.h"
 #include "wire/schema.h"
 
 namespace tangram::cli {
@@ -75,6 +76,23 @@ Result<void> parse_pairs(const std::vector<std::string>& pairs, std::string_view
   return {};
 }
 
+// JSON carries nothing else; what is not UTF-8 would reach the job changed.
+Result<void> require_text(std::string_view option, std::string_view value) {
+  if (wire::is_utf8(value)) return {};
+  return fail(
+      Code::kInvalidArgument, "cli.option.invalid",
+      std::string(option) + ": holds bytes that are not UTF-8, which cannot be handed over as they are",
+      "pass them in a file", {{"option", std::string(option)}});
+}
+
+Result<void> require_texts(const wire::JobSubmission& job) {
+  for (std::size_t i = 0; i < job.command.size(); ++i) {
+    TG_TRY_VOID(require_text("argument " + std::to_string(i) + " of the program", job.command[i]));
+  }
+  for (const auto& [name, value] : job.env) TG_TRY_VOID(require_text("--env " + name, value));
+  return require_text("--workdir", job.workdir);
+}
+
 // What a job and a lease have in common.
 Result<wire::JobSubmission> parse_request(const SubmitArguments& arguments) {
   wire::JobSubmission job;
@@ -119,6 +137,7 @@ Result<wire::JobSubmission> parse_submission(const SubmitArguments& arguments) {
         "put it behind '--', for example: tangram submit --tenant team-a --npus 1 -- python3 train.py");
   }
   job.command = arguments.command;
+  TG_TRY_VOID(require_texts(job));
   return job;
 }
 

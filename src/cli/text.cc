@@ -192,6 +192,7 @@ std::string Table::render(const Canvas& canvas) const {
     result += line + '\n';
   };
   std::vector<Cell> titles;
+  titles.reserve(columns_.size());
   for (const Column& column : columns_) titles.push_back({column.title, Tone::kDim});
   add_line(titles);
   for (const Line& line : lines_) {

@@ -75,6 +75,9 @@ struct Journal::Impl {
   Statement insert;
   std::uint64_t last = 0;
 
+  bool told_remains = false;  // since the last append that succeeded
+
+  Result<void> require_in_place() const;
   Result<void> append_rows(std::span<const NewRecord> records);
   void drop_remains();
   Result<bool> compact_step(std::int64_t newest_held, TimeMs before);
@@ -154,7 +157,16 @@ std::uint64_t Journal::last_sequence() const {
 
 // ---- appending
 
+// SQLite goes on writing to a file that has lost its name; what it holds would be lost with the process.
+Result<void> Journal::Impl::require_in_place() const {
+  if (!database.was_moved()) return {};
+  return fail(Code::kUnavailable, "journal.moved",
+              path + " was moved, removed or replaced while it is in use",
+              "put the file back where it was, or stop the daemon and put a backup in its place");
+}
+
 Result<void> Journal::Impl::append_rows(std::span<const NewRecord> records) {
+  TG_TRY_VOID(require_in_place());
   TG_TRY(Transaction transaction, Transaction::begin(database));
   std::int64_t sequence = to_int64(last);
   for (const NewRecord& record : records) {
@@ -173,7 +185,9 @@ Result<void> Journal::Impl::append_rows(std::span<const NewRecord> records) {
 // may be full.
 void Journal::Impl::drop_remains() {
   const auto emptied = database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
-  if (!emptied) log::warn("journal: after a failed append: " + emptied.error().to_string());
+  if (emptied || told_remains) return;
+  told_remains = true;
+  log::warn("journal: after a failed append: " + emptied.error().to_string());
 }
 
 Result<std::uint64_t> Journal::append(std::span<const NewRecord> records) {
@@ -187,6 +201,7 @@ Result<std::uint64_t> Journal::append(std::span<const NewRecord> records) {
                      std::move(appended).error()));
   }
   impl_->last += records.size();
+  impl_->told_remains = false;
   TG_CRASH_POINT("journal.after_append");
   return first;
 }
@@ -227,6 +242,7 @@ Result<void> Journal::read_after(std::uint64_t sequence,
 // ---- snapshots
 
 Result<void> Journal::save_snapshot(const Snapshot& snapshot) {
+  TG_TRY_VOID(impl_->require_in_place());
   if (snapshot.sequence > impl_->last) {
     return fail(Code::kInvalidArgument, "journal.snapshot.ahead",
                 "a snapshot after record " + std::to_string(snapshot.sequence) +

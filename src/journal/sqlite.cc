@@ -1,6 +1,9 @@
 #include "journal/sqlite.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <limits>
 #include <utility>
@@ -11,6 +14,7 @@ namespace tangram::journal {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5000;
+constexpr mode_t kFileMode = 0600;
 
 std::string path_of(sqlite3* database) {
   const char* const name = sqlite3_db_filename(database, "main");
@@ -136,6 +140,10 @@ void Database::Close::operator()(sqlite3* database) const {
 }
 
 Result<Database> Database::open(const std::string& path) {
+  // SQLite would let others read what it makes; its further files take over the mode of this one.
+  // One that is there is left alone: closing it would drop the locks of another connection of this process.
+  const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
+  if (made >= 0) close(made);
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -178,6 +186,12 @@ Result<std::string> Database::query_text(const char* sql) {
 
 bool Database::in_transaction() const {
   return sqlite3_get_autocommit(database_.get()) == 0;
+}
+
+bool Database::was_moved() const {
+  int moved = 0;
+  const int code = sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return code == SQLITE_OK && moved != 0;
 }
 
 void Database::checkpoint_on_close(bool wanted) {

@@ -61,6 +61,9 @@ class Database {
 
   bool in_transaction() const;
 
+  // The path no longer names the file that is open: it was removed, renamed or replaced.
+  bool was_moved() const;
+
   // While false, closing the last connection leaves the write-ahead log as it is. True when opened.
   void checkpoint_on_close(bool wanted);
 

@@ -88,8 +88,9 @@ class Executor {
   virtual Result<void> start(ExecutorSink sink) = 0;
 
   // Spawns the supervisor, which waits for go(). Blocks until it holds its lock (bounded, about 10 s).
-  // kResourceExhausted: the machine lacks something that may come back (room on the disk), so the same call
-  // may succeed later. After any error nothing of the attempt is left.
+  // kResourceExhausted, kDeadlineExceeded, kAborted: the machine lacks something that may come back (room on
+  // the disk), was too slow, or the supervisor was killed, so the same call may succeed later. After any
+  // error nothing of the attempt is left.
   virtual Result<SupervisorIdentity> prepare(const LaunchSpec& spec) = 0;
 
   // Lets it execute the program. Idempotent.
@@ -106,6 +107,13 @@ class Executor {
 
   // Removes the attempt's directory (logs, work directory, exit record). The attempt must have ended.
   virtual Result<void> remove(const AttemptKey& key) = 0;
+
+  // Every attempt that has a directory. After start().
+  virtual Result<std::vector<AttemptKey>> attempts_on_disk() const = 0;
+
+  // Ends at once what lives of an attempt that nobody knows, and keeps its directory under another name, so
+  // that the key can be used again. Blocks. The attempt must not be in flight here.
+  virtual Result<void> set_aside(const AttemptKey& key) = 0;
 
   // Where the attempt's output is: <dir>/log with marks where something was cut.
   virtual std::string log_path(const AttemptKey& key) const = 0;

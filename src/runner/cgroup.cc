@@ -1,5 +1,6 @@
 #include "runner/cgroup.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,6 +91,13 @@ Result<void> enable_controllers(const std::string& dir, ControllerSet wanted, co
   return write_control(file, text);
 }
 
+// One that another daemon, of another user, has made is of no use: leaves cannot be made in it.
+Result<void> make_own_directory(const std::string& path) {
+  TG_TRY_VOID(make_directories(path, 0755));
+  if (faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
+  return fail(system_error("cannot write to the control group " + path, errno));
+}
+
 std::string base_of(const Hierarchy& hierarchy, const std::string& name) {
   if (name.starts_with('/')) return hierarchy.mount_point + name.substr(0, name.rfind('/'));
   std::string own = hierarchy.own_dir;
@@ -144,16 +152,16 @@ CgroupParent CgroupParent::open(const std::vector<Hierarchy>& layout, const std:
     path.append("/").append(name.substr(name.starts_with('/') ? name.rfind('/') + 1 : 0));
     const std::string refuge = path + "-daemon";
     CgroupDir dir{std::move(path), hierarchy.controllers, hierarchy.unified};
-    Result<void> made = make_directories(dir.path, 0755);
-    if (made && hierarchy.unified) {
+    Result<void> made = make_own_directory(dir.path);
+    const bool usable = made.has_value();
+    if (usable && hierarchy.unified) {
       dir.controllers = static_cast<ControllerSet>(v2_controllers(base) & ~in_v1);
       made = enable_controllers(base, dir.controllers, refuge);
       if (made) made = enable_controllers(dir.path, dir.controllers, refuge);
       if (!made) dir.controllers = 0;
     }
     if (!made) trouble = made.error().to_string();
-    if (!made && !hierarchy.unified) continue;
-    if (!made && !exists(dir.path)) continue;
+    if (!usable) continue;
     covered = static_cast<ControllerSet>(covered | dir.controllers);
     can_kill = can_kill || hierarchy.unified || has(dir.controllers, Controller::kFreezer);
     parent.dirs_.push_back(std::move(dir));
@@ -174,6 +182,28 @@ bool CgroupParent::can_filter_devices() const {
   return std::any_of(dirs_.begin(), dirs_.end(), [](const CgroupDir& dir) {
     return dir.unified || has(dir.controllers, Controller::kDevices);
   });
+}
+
+// A write lock, which only those may take who may write there: a stranger cannot keep the daemon from
+// starting.
+Result<std::vector<UniqueFd>> CgroupParent::claim() const {
+  std::vector<UniqueFd> claims;
+  for (const CgroupDir& dir : dirs_) {
+    UniqueFd file(::open((dir.path + "/cgroup.procs").c_str(), O_RDWR | O_CLOEXEC));
+    if (!file.valid()) continue;
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (fcntl(file.get(), F_OFD_SETLK, &lock) == 0) {
+      claims.push_back(std::move(file));
+      continue;
+    }
+    if (fcntl(file.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_WRLCK) continue;
+    return fail(Code::kFailedPrecondition, "runner.cgroup.in_use",
+                "another daemon keeps its jobs in the control group " + dir.path,
+                "stop that one, or give this one another `cgroup` in its configuration");
+  }
+  return claims;
 }
 
 std::vector<std::string> CgroupParent::paths() const {

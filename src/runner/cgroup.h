@@ -12,6 +12,7 @@
 #include "ports/executor.h"
 #include "runner/cgroup_layout.h"
 #include "runner/device_filter.h"
+#include "runner/unique_fd.h"
 
 namespace tangram::runner {
 
@@ -39,6 +40,10 @@ class CgroupParent {
   const std::vector<std::string>& missing() const { return missing_; }
 
   bool can_filter_devices() const;
+
+  // Keeps other daemons from this parent group as long as the result lives: their attempts would have the
+  // same names. Error: kFailedPrecondition "runner.cgroup.in_use".
+  Result<std::vector<UniqueFd>> claim() const;
 
   // The directories of the parent group, one for each hierarchy.
   std::vector<std::string> paths() const;

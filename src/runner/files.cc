@@ -60,6 +60,14 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
+Result<void> allow_passage(const std::string& path) {
+  struct stat info{};
+  const bool allowed =
+      stat(path.c_str(), &info) == 0 && chmod(path.c_str(), (info.st_mode & 07777U) | S_IXGRP | S_IXOTH) == 0;
+  if (!allowed) return fail(system_error("cannot open a way through " + path, errno));
+  return {};
+}
+
 Result<void> make_directory(const std::string& path, mode_t mode) {
   if (mkdir(path.c_str(), mode) == 0) return {};
   const int error = errno;

@@ -27,6 +27,9 @@ Result<void> write_control(const std::string& path, std::string_view text);
 // Writes all of it; the errno of the first failure, or 0.
 int write_all(int fd, std::string_view text);
 
+// Lets everybody pass through the directory, and list no more than before.
+Result<void> allow_passage(const std::string& path);
+
 // mkdir, where an existing directory is fine too.
 Result<void> make_directory(const std::string& path, mode_t mode);
 

@@ -22,6 +22,7 @@
 #include "runner/files.h"
 #include "runner/job_exec.h"
 #include "runner/job_view.h"
+#include "runner/private_mounts.h"
 
 namespace tangram::runner {
 namespace {
@@ -90,9 +91,13 @@ Result<void> JobInit::prepare() {
 Result<void> JobInit::spawn_main() {
   ExecPlan plan;
   TG_TRY(plan.join, open_join_files(spec_));
+  // Before any directory is opened: it may give the process another root directory.
+  if (spec_.walls.namespaces) TG_TRY_VOID(make_mounts_private());
   TG_TRY(const UniqueFd workdir, open_workdir(spec_));
-  TG_TRY(const std::vector<DeviceNode> devices, find_device_nodes(spec_.device_dir, spec_.launch.npus));
-  if (spec_.walls.namespaces) TG_TRY_VOID(build_job_view(spec_, devices, workdir));
+  if (spec_.walls.namespaces) {
+    TG_TRY(const std::vector<DeviceNode> devices, find_device_nodes(spec_.device_dir, spec_.launch.npus));
+    TG_TRY_VOID(build_job_view(spec_, devices, workdir));
+  }
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(system_error("cannot make a pipe", errno));
   exec_pipe_ = UniqueFd(ends[0]);

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "runner/files.h"
+#include "runner/private_mounts.h"
 
 namespace tangram::runner {
 namespace {
@@ -158,7 +159,7 @@ Result<void> run_probe() {
   if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID) != 0) {
     return fail(system_error("cannot make namespaces", errno));
   }
-  TG_TRY_VOID(do_mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+  TG_TRY_VOID(make_mounts_private());
   const SuperviseSpec spec;
   return build_dev(spec, {});
 }
@@ -185,7 +186,6 @@ Result<UniqueFd> open_workdir(const SuperviseSpec& spec) {
 Result<void> build_job_view(const SuperviseSpec& spec, const std::vector<DeviceNode>& devices,
                             const UniqueFd& workdir) {
   const AttemptDir dir{spec.dir};
-  TG_TRY_VOID(do_mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
   TG_TRY_VOID(do_mount("proc", "/proc", "proc", kPlain | MS_NOEXEC, nullptr));
   TG_TRY(const Source work, open_source(dir.work()));
   std::vector<Source> sources;

@@ -17,7 +17,7 @@ namespace tangram::runner {
 // Looked up with the tenant's rights. The descriptor is good for mounting it again (O_PATH).
 Result<UniqueFd> open_workdir(const SuperviseSpec& spec);
 
-// Changes the mounts of the calling process; must have its own mount namespace.
+// Changes the mounts of the calling process; they must be its own (make_mounts_private).
 Result<void> build_job_view(const SuperviseSpec& spec, const std::vector<DeviceNode>& devices,
                             const UniqueFd& workdir);
 

@@ -42,7 +42,11 @@ Result<Spawned> spawn_and_wait(const ProcessExecutorConfig& config, const Machin
   if (ready && *ready == kStateWaiting) return spawned;
   kill_spawned(spawned);
   Cgroup(supervise.cgroup).remove();
-  if (!ready) return fail(std::move(ready).error());
+  if (!ready) {
+    Error error = std::move(ready).error();
+    if (error.reason == "runner.supervisor.gone") error.code = Code::kAborted;
+    return fail(std::move(error));
+  }
   return fail(failed_error(*ready));
 }
 
@@ -52,6 +56,8 @@ Result<Spawned> launch_supervisor(const ProcessExecutorConfig& config, const Mac
                                   const LaunchSpec& spec) {
   const AttemptDir dir = attempt_dir(config.root, spec.key);
   const std::string job_dir = config.root + "/jobs/" + spec.key.job;
+  // Also the one above, which somebody may have removed: that must not cost every job of the queue its start.
+  TG_TRY_VOID(make_directory(config.root + "/jobs", 0711));
   TG_TRY_VOID(make_directory(job_dir, 0711));
   if (mkdir(dir.path.c_str(), 0711) != 0) return fail(system_error("cannot create " + dir.path, errno));
   Result<Spawned> spawned = spawn_and_wait(config, walls, spec, dir);

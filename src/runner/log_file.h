@@ -3,9 +3,9 @@
 //
 // The file grows until it would pass two thirds of its bound. Then it is written anew beside itself (the
 // first sixth of the bound, a mark, the newest sixth) and renamed over itself, so that both together stay
-// within the bound and a reader of the path always sees a whole file. The end of the old and of the new file
-// are the same byte of the output: a follower that finds another inode under the path goes on at (new size -
-// (old size - its old position)).
+// within the bound and a reader of the path always sees a whole file. The mark says how many bytes are cut at
+// its place: with it a reader tells the offset in the whole output of each byte behind it
+// (server/log_reader.h).
 #pragma once
 
 #include <cstdint>

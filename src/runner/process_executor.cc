@@ -24,6 +24,7 @@
 #include "runner/launch.h"
 #include "runner/launch_check.h"
 #include "runner/remove_tree.h"
+#include "runner/set_aside.h"
 #include "runner/settle.h"
 #include "runner/walls.h"
 
@@ -74,6 +75,8 @@ class ProcessExecutor final : public Executor {
   Result<void> stop(const AttemptKey& key, StopReason reason) override;
   Result<void> adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& identity) override;
   Result<void> remove(const AttemptKey& key) override;
+  Result<std::vector<AttemptKey>> attempts_on_disk() const override { return list_attempts(config_.root); }
+  Result<void> set_aside(const AttemptKey& key) override;
   std::string log_path(const AttemptKey& key) const override { return attempt_dir(config_.root, key).log(); }
   bool gives_private_devices() const override { return walls_.walls.namespaces; }
   std::vector<std::string> missing_walls() const override { return walls_.missing; }
@@ -100,6 +103,7 @@ class ProcessExecutor final : public Executor {
   bool as_root_ = false;
   std::string boot_id_;
   MachineWalls walls_;
+  std::vector<UniqueFd> claims_;
   ExecutorSink sink_;
   UniqueFd epoll_;
   UniqueFd wake_;
@@ -131,6 +135,10 @@ Result<void> ProcessExecutor::start(ExecutorSink sink) {
   TG_TRY_VOID(make_directories(config_.root, 0755));
   TG_TRY_VOID(make_directory(config_.root + "/jobs", 0711));
   TG_TRY(walls_, find_walls(config_));
+  TG_TRY(claims_, walls_.cgroups.claim());
+  // The owner of the state directory may have closed it, which is one wall more where jobs have their own
+  // mounts.
+  if (walls_.walls.user && !walls_.walls.namespaces) TG_TRY_VOID(allow_passage(config_.root));
   epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   epoll_event event{};
@@ -267,6 +275,11 @@ Result<void> ProcessExecutor::remove(const AttemptKey& key) {
   return {};
 }
 
+Result<void> ProcessExecutor::set_aside(const AttemptKey& key) {
+  TG_TRY_VOID(check_key(key));
+  return set_aside_attempt(attempt_dir(config_.root, key), key, boot_id_);
+}
+
 void ProcessExecutor::wake() const {
   const std::uint64_t one = 1;
   (void)!write(wake_.get(), &one, sizeof one);
@@ -401,10 +414,15 @@ bool ProcessExecutor::settle(const AttemptKey& key, Attempt& attempt, Calls& cal
     attempt.emptying_since_ms = now;
     attempt.pause_ms = kRetryMsMin;
   }
-  const std::optional<AttemptExit> record = settle_attempt(attempt.dir, key, attempt.identity, boot_id_);
-  if (record) {
-    calls.emplace_back([this, record] { sink_.exited(*record); });
+  const Result<std::optional<AttemptExit>> record =
+      settle_attempt(attempt.dir, key, attempt.identity, boot_id_);
+  if (record && *record) {
+    calls.emplace_back([this, record = **record] { sink_.exited(record); });
     return true;
+  }
+  if (!record && !attempt.warned) {
+    attempt.warned = true;
+    log::warn("the end of " + key.job + " cannot be recorded yet: " + record.error().to_string());
   }
   if (!attempt.warned && now - attempt.emptying_since_ms > kStuckWarningMs) {
     attempt.warned = true;

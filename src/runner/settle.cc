@@ -17,9 +17,12 @@ AttemptExit lost_record(const AttemptDir& dir, const AttemptKey& key,
   AttemptExit record;
   record.key = key;
   // Without its directory only the identity tells that there was once a supervisor.
-  const bool may_have_started = exists(dir.path) ? exists(dir.started()) : identity.has_value();
+  const bool removed = !exists(dir.path);
+  const bool may_have_started = removed ? identity.has_value() : exists(dir.started());
   if (identity && identity->boot_id != boot_id) {
     record.message = "the machine was restarted: what became of it is unknown";
+  } else if (may_have_started && removed) {
+    record.message = "its directory was removed: what became of it is unknown";
   } else if (may_have_started) {
     record.message =
         "its supervisor was killed: what became of it is unknown, and all its processes were ended";
@@ -41,10 +44,10 @@ bool ended_everything(const AttemptDir& dir, const Cgroup& cgroup) {
 
 }  // namespace
 
-std::optional<AttemptExit> settle_attempt(const AttemptDir& dir, const AttemptKey& key,
-                                          const std::optional<SupervisorIdentity>& identity,
-                                          const std::string& boot_id) {
-  if (!exists(dir.path)) return lost_record(dir, key, identity, boot_id);
+Result<std::optional<AttemptExit>> settle_attempt(const AttemptDir& dir, const AttemptKey& key,
+                                                  const std::optional<SupervisorIdentity>& identity,
+                                                  const std::string& boot_id) {
+  if (!exists(dir.path)) return std::optional(lost_record(dir, key, identity, boot_id));
   Result<std::vector<CgroupDir>> groups = read_cgroup_list(dir, key);
   const Cgroup cgroup(groups ? std::move(*groups) : std::vector<CgroupDir>());
   const Result<std::optional<AttemptExit>> found = read_exit_record(dir, key);
@@ -55,14 +58,11 @@ std::optional<AttemptExit> settle_attempt(const AttemptDir& dir, const AttemptKe
     return known;
   }
   if (!found) log::warn(found.error().to_string());
-  if (!ended_everything(dir, cgroup)) return std::nullopt;
+  if (!ended_everything(dir, cgroup)) return std::optional<AttemptExit>();
   AttemptExit record = lost_record(dir, key, identity, boot_id);
-  if (const Result<void> written = write_exit_record(dir, record); !written) {
-    log::warn(written.error().to_string());
-    return std::nullopt;
-  }
+  TG_TRY_VOID(write_exit_record(dir, record));
   cgroup.remove();
-  return record;
+  return std::optional(std::move(record));
 }
 
 }  // namespace tangram::runner

@@ -122,7 +122,11 @@ Result<Spawned> spawn_supervisor(const std::string& program, const std::string& 
   environment_pointers.push_back(nullptr);
   const int error = posix_spawn(&spawned.pid, program.c_str(), settings.actions(), settings.attributes(),
                                 arguments.data(), environment_pointers.data());
-  if (error != 0) return fail(system_error("cannot start " + program, error));
+  if (error != 0) {
+    Error problem = system_error("cannot start " + program, error);
+    if (error == EAGAIN) problem.code = Code::kResourceExhausted;  // too many processes at this moment
+    return fail(std::move(problem));
+  }
   Result<UniqueFd> pidfd = open_pidfd(spawned.pid);
   if (!pidfd) {
     kill_spawned(spawned);

@@ -38,7 +38,6 @@ constexpr std::int64_t kLeftoverGraceMs = 300;
 constexpr std::int64_t kKillRepeatMs = 50;
 constexpr std::int64_t kKillRepeatMsMax = 1000;
 constexpr useconds_t kRecordRetryUs = 200'000;
-constexpr int kRecordTriesMax = 300;
 constexpr int kLogReadsPerRound = 16;
 constexpr std::size_t kLogReadBytes = 1 << 16;
 // A job that floods its log waits in its own writes, and does not take the disk from everybody else: neither
@@ -111,9 +110,13 @@ Result<void> Supervisor::get_ready() {
     }
   }
   TG_TRY(log_, LogFile::open(dir_.log(), spec_.launch.log_bytes_max));
-  TG_TRY(const std::vector<DeviceNode> nodes, find_device_nodes(spec_.device_dir, spec_.launch.npus));
   std::vector<DeviceNumber> numbers = standard_devices();
-  for (const DeviceNode& node : nodes) numbers.push_back(node.number);
+  // A driver without nodes (the simulated one of a user who is not root) serves where nothing is done with
+  // them.
+  if (spec_.walls.namespaces || spec_.walls.device_filter) {
+    TG_TRY(const std::vector<DeviceNode> nodes, find_device_nodes(spec_.device_dir, spec_.launch.npus));
+    for (const DeviceNode& node : nodes) numbers.push_back(node.number);
+  }
   TG_TRY_VOID(write_cgroup_list(dir_, spec_.cgroup));
   return cgroup_.create(spec_.launch.limits, numbers, spec_.walls.device_filter);
 }
@@ -308,12 +311,9 @@ void Supervisor::finish() {
   observed_.out_of_memory_kills = cgroup_.out_of_memory_kills();
   const AttemptExit record = verdict(spec_.launch, observed_);
   TG_CRASH_POINT("supervise.before_exit_record");
-  Result<void> written = write_exit_record(dir_, record);
-  // A full disk must not turn a known end into an unknown one.
-  for (int tries = 0; !written && tries < kRecordTriesMax; ++tries) {
-    usleep(kRecordRetryUs);
-    written = write_exit_record(dir_, record);
-  }
+  // A full disk must not turn a known end into an unknown one, however long it stays full. A directory that
+  // somebody removed does not come back.
+  while (!write_exit_record(dir_, record) && access(dir_.path.c_str(), F_OK) == 0) usleep(kRecordRetryUs);
   TG_CRASH_POINT("supervise.after_exit_record");
   cgroup_.remove();
   say(kStateEnded);

@@ -12,6 +12,11 @@ TenantView view_of(const TenantTree& tenants, TenantId id) {
   return {id, tenants.spec(id), to_usage(tenants.used(id)), tenants.queued_jobs(id)};
 }
 
+NpuView view_of(const Fleet& fleet, NpuIndex index) {
+  const Fleet::Npu& npu = fleet.npu(index);
+  return {index, npu.node, npu.report, npu.job.valid() ? NpuMode::kWhole : NpuMode::kFree, npu.job};
+}
+
 }  // namespace
 
 Scheduler::Scheduler() : state_(std::make_unique<State>()) {}
@@ -127,14 +132,14 @@ std::size_t Scheduler::queue_length() const {
 std::vector<NpuView> Scheduler::npus() const {
   std::vector<NpuView> views;
   views.reserve(state_->fleet.npu_count());
-  for (std::uint32_t i = 0; i < state_->fleet.npu_count(); ++i) views.push_back(*npu(NpuIndex(i)));
+  for (std::uint32_t i = 0; i < state_->fleet.npu_count(); ++i)
+    views.push_back(view_of(state_->fleet, NpuIndex(i)));
   return views;
 }
 
 std::optional<NpuView> Scheduler::npu(NpuIndex index) const {
   if (index.value >= state_->fleet.npu_count()) return std::nullopt;
-  const Fleet::Npu& npu = state_->fleet.npu(index);
-  return NpuView{index, npu.node, npu.report, npu.job.valid() ? NpuMode::kWhole : NpuMode::kFree, npu.job};
+  return view_of(state_->fleet, index);
 }
 
 std::string Scheduler::node_name(NodeIndex node) const {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "net/http.h"
 #include "net/server.h"
+#include "server/parameters.h"
 #include "service/service.h"
 #include "wire/errors.h"
 #include "wire/schema.h"
@@ -20,8 +21,12 @@ struct Exchange {
   const net::Request& request;
   net::Responder responder;
   service::Caller caller;
-  std::vector<std::string> parts;  // what stood for the "{}" of the route
+  std::vector<std::string> parts;  // what stood for the placeholders of the path
+  Parameters parameters;           // as the call's table says
 };
+
+// The type of the body without its parameters, older names of YAML as the one of RFC 9512; empty: not said.
+std::string media_type(const net::Request& request);
 
 inline net::Response json_response(int status, std::string body) {
   net::Response response;

@@ -1,14 +1,12 @@
 #include "server/log_stream.h"
 
 #include <chrono>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "server/log_reader.h"
-#include "server/parameters.h"
 
 namespace tangram::server {
 namespace {
@@ -69,14 +67,11 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
 
 }  // namespace
 
-Result<LogQuery> read_log_query(const net::Query& query) {
-  TG_TRY_VOID(check_parameters(query, {"attempt", "offset", "follow"}));
+LogQuery read_log_query(const Parameters& parameters) {
   LogQuery log;
-  TG_TRY(const auto attempt, number_parameter(query, "attempt", 1, std::numeric_limits<std::int32_t>::max()));
-  if (attempt) log.attempt = static_cast<std::int32_t>(*attempt);
-  TG_TRY(const auto offset, number_parameter(query, "offset", 0, std::numeric_limits<std::int64_t>::max()));
-  log.offset = offset.value_or(0);
-  TG_TRY(log.follow, flag_parameter(query, "follow"));
+  if (const auto attempt = parameters.number("attempt")) log.attempt = static_cast<std::int32_t>(*attempt);
+  log.offset = parameters.number("offset").value_or(0);
+  log.follow = parameters.flag("follow");
   return log;
 }
 

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/result.h"
-#include "net/http.h"
 #include "net/server.h"
+#include "server/parameters.h"
 #include "service/service.h"
 
 namespace tangram::server {
@@ -18,7 +17,7 @@ struct LogQuery {
   bool follow = false;
 };
 
-Result<LogQuery> read_log_query(const net::Query& query);
+LogQuery read_log_query(const Parameters& parameters);
 
 // Sends the file from the offset on; with `follow` until the attempt has ended and everything is sent. A job
 // that has not started has no output yet.

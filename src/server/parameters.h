@@ -1,27 +1,41 @@
-// What stands behind the '?', read as strictly as a body.
+// What stands behind the '?' and in the headers of a request, read as strictly as a body, by the table of the
+// call.
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "net/http.h"
+#include "wire/api_table.h"
 
 namespace tangram::server {
 
-// Every parameter is one of `known` and only `repeatable` stands more than once: else kInvalidArgument
-// "input.unknown_field" or "input.duplicate_key".
-Result<void> check_parameters(const net::Query& query, std::initializer_list<std::string_view> known,
-                              std::string_view repeatable = {});
+// The values of one request. A name that the call's table does not have is a bug of the handler.
+class Parameters {
+ public:
+  // kInvalidArgument names the parameter: "input.unknown_field", "input.duplicate_key", "input.bad_value",
+  // "input.out_of_range". Unknown headers are no error.
+  static Result<Parameters> read(const wire::Operation& operation, const net::Request& request);
 
-// Absent parameters are nullopt; kInvalidArgument "input.bad_value" or "input.out_of_range" names the
-// parameter.
-Result<std::optional<std::int64_t>> number_parameter(const net::Query& query, std::string_view name,
-                                                     std::int64_t least, std::int64_t most);
-Result<bool> flag_parameter(const net::Query& query, std::string_view name);
-std::string text_parameter(const net::Query& query, std::string_view name);
+  std::optional<std::int64_t> number(std::string_view name) const;  // kInteger; kDuration in milliseconds
+  bool flag(std::string_view name) const;                           // absent: false
+  std::string text(std::string_view name) const;                    // absent: ""
+  std::vector<std::string> texts(std::string_view name) const;      // of a repeatable one
+
+ private:
+  using Value = std::variant<std::string, std::int64_t, bool>;
+
+  Result<void> take(const wire::Parameter& parameter, std::string_view text);
+  const std::vector<Value>& values(std::string_view name) const;
+
+  std::map<std::string, std::vector<Value>, std::less<>> values_;
+};
 
 }  // namespace tangram::server

@@ -75,6 +75,12 @@ gid_t primary_group(uid_t uid) {
   return error == 0 && found != nullptr ? found->pw_gid : uid;
 }
 
+// The machine lacks something or is too slow at this moment; the job has no part in it.
+bool may_pass(const Error& error) {
+  return error.code == Code::kResourceExhausted || error.code == Code::kDeadlineExceeded ||
+         error.code == Code::kAborted;
+}
+
 std::optional<std::int64_t> widen(const std::optional<int>& value) {
   if (!value) return std::nullopt;
   return *value;
@@ -113,10 +119,6 @@ Result<void> Attempts::recover() {
     }
     return jobs;
   });
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Found& job : found) adopted_.insert(job.key);
-  }
   ExecutorSink sink;
   sink.running = [gate = gate_](const AttemptKey& key) {
     const std::lock_guard lock(gate->mutex);
@@ -127,6 +129,7 @@ Result<void> Attempts::recover() {
     if (gate->target != nullptr) gate->target->on_exited(exit);
   };
   TG_TRY_VOID(executor_.start(std::move(sink)));
+  TG_TRY_VOID(set_aside_unknown());
   for (const Found& job : found) {
     TG_CRASH_POINT("service.before_adopt");
     adopt(job.key, job.identity);
@@ -136,6 +139,26 @@ Result<void> Attempts::recover() {
     }
   }
   if (!found.empty()) log::info("attempts of before looked after again: " + std::to_string(found.size()));
+  return {};
+}
+
+// The start of an attempt is durable before anything of it exists. One that the journal does not know shows
+// that the journal is older than the machine: put back from a backup, or damaged. What lives of it holds NPUs
+// and a name that are about to be given again.
+Result<void> Attempts::set_aside_unknown() {
+  TG_TRY(const std::vector<AttemptKey> keys, executor_.attempts_on_disk());
+  for (const AttemptKey& key : keys) {
+    const auto job = job_of(key);
+    if (!job) continue;
+    const bool known = cell_.read([&](const State& state) {
+      if (const auto status = state.core().job(*job)) return key.attempt <= status->attempt;
+      const auto ended = state.ended(*job);
+      return ended != nullptr && key.attempt <= ended->status.attempt;
+    });
+    if (known) continue;
+    log::warn(text_of(key) + " is not in the journal, which must be older: it is ended and set aside");
+    TG_TRY_VOID(executor_.set_aside(key));
+  }
   return {};
 }
 
@@ -167,7 +190,6 @@ void Attempts::on_records(std::span<const wire::JournalRecord> records) {
       pool_.post([this, job = cancelled->input.job] { stop_cancelled(job); });
     } else if (const auto* ended = std::get_if<wire::AttemptEndedRecord>(&record)) {
       const std::lock_guard lock(mutex_);
-      adopted_.erase(key_of(ended->input.job, ended->input.attempt));
       stopped_.erase(key_of(ended->input.job, ended->input.attempt));
     }
   }
@@ -190,7 +212,7 @@ void Attempts::launch(JobId job, std::int32_t attempt) {
   TG_CRASH_POINT("service.before_prepare");
   auto prepared = executor_.prepare(*spec);
   TG_CRASH_POINT("service.after_prepare");
-  if (!prepared && prepared.error().code == Code::kResourceExhausted) {
+  if (!prepared && may_pass(prepared.error())) {
     log::warn("not started yet: " + text_of(spec->key) + ": " + prepared.error().to_string());
     timer_.after(kPreparePause,
                  [this, job, attempt] { pool_.post([this, job, attempt] { launch(job, attempt); }); });
@@ -270,10 +292,6 @@ void Attempts::stop_lost(const AttemptKey& key) {
 void Attempts::on_running(const AttemptKey& key) {
   const auto job = job_of(key);
   if (!job) return;
-  {
-    const std::lock_guard lock(mutex_);
-    adopted_.erase(key);
-  }
   writer_.report({[job = *job, attempt = key.attempt](Transaction& transaction) {
                     const auto status = active(transaction.state(), job, attempt);
                     if (!status || status->state != JobState::kStarting) return;
@@ -329,10 +347,9 @@ void Attempts::report_end(const AttemptExit& exit) {
   record.signal = widen(exit.signal);
   record.message = exit.message;
   record.out_of_memory = exit.out_of_memory;
-  bool never_released = false;
+  const bool never_released = exit.outcome == Outcome::kNotStarted && !exit.released;
   {
     const std::lock_guard lock(mutex_);
-    never_released = exit.outcome == Outcome::kNotStarted && !exit.released && adopted_.contains(exit.key);
     const auto stopped = stopped_.find(exit.key);
     if (exit.outcome == Outcome::kDeviceLost && stopped != stopped_.end()) record.message = stopped->second;
   }

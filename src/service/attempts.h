@@ -57,6 +57,7 @@ class Attempts {
     Attempts* target = nullptr;
   };
 
+  Result<void> set_aside_unknown();
   void launch(JobId job, std::int32_t attempt);
   void release(JobId job, std::int32_t attempt);
   void stop_cancelled(JobId job);
@@ -80,7 +81,6 @@ class Attempts {
   const std::shared_ptr<Gate> gate_;
 
   std::mutex mutex_;
-  std::set<AttemptKey> adopted_;               // not seen running since the restart
   std::map<AttemptKey, std::string> stopped_;  // for a lost device, and what was lost
   std::set<JobId> forgetting_;                 // their directories are being removed
 };

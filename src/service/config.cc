@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -23,8 +24,8 @@ constexpr std::int64_t kDayMs = 24LL * 3'600'000;
 // One mapping of the file. Each read names its field once; finish() finds what nobody read.
 class Fields {
  public:
-  Fields(YAML::Node node, std::string path, std::string file)
-      : node_(std::move(node)), path_(std::move(path)), file_(std::move(file)) {}
+  Fields(const YAML::Node& node, std::string path, std::string file)
+      : node_(node), path_(std::move(path)), file_(std::move(file)) {}
 
   Result<void> check_shape() const {
     if (!node_.IsDefined() || node_.IsNull()) return {};
@@ -265,11 +266,35 @@ Result<void> read_level(const std::string& value, log::Level& level) {
   return {};
 }
 
+// "tangram", "a/b", or the same with one '/' in front. The root of a hierarchy and what is above are nobody's
+// to give.
+bool is_group_name(std::string_view name) {
+  if (name.empty() || name.size() > 255) return false;
+  if (std::any_of(name.begin(), name.end(), [](char c) { return c <= ' ' || c == 0x7f; })) return false;
+  if (name.starts_with('/')) name.remove_prefix(1);
+  while (true) {
+    const std::string_view part = name.substr(0, name.find('/'));
+    if (part.empty() || part == "." || part == "..") return false;
+    if (part.size() == name.size()) return true;
+    name.remove_prefix(part.size() + 1);
+  }
+}
+
 Result<void> read_all(Fields fields, Config& config) {
   TG_TRY_VOID(fields.check_shape());
   TG_TRY_VOID(fields.text("node", config.options.node, 63));
   TG_TRY_VOID(fields.absolute_path("socket", config.places.socket));
-  TG_TRY_VOID(fields.text("cgroup", config.cgroup));
+  TG_TRY_VOID(fields.scalar("cgroup", [&](const std::string& value) -> Result<void> {
+    if (!is_group_name(value)) {
+      return fail(Code::kInvalidArgument, "",
+                  "cgroup: \"" + value.substr(0, 64) +
+                      "\" is no name of a control group: 1 to 255 characters without blanks, parted by "
+                      "single '/', no "
+                      "part '.' or '..'");
+    }
+    config.cgroup = value;
+    return {};
+  }));
   TG_TRY_VOID(fields.duration("keepAfter", config.options.keep_after_ms, 0));
   TG_TRY_VOID(
       fields.scalar("logLevel", [&](const std::string& v) { return read_level(v, config.log_level); }));
@@ -308,7 +333,10 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
 
 Result<Config> load_config(const std::string& file, const std::string& root, bool must_exist) {
   errno = 0;
-  std::ifstream stream(file);
+  std::error_code ignored;
+  // A stream would open it and find it empty.
+  if (std::filesystem::is_directory(file, ignored)) return fail(system_error("cannot read " + file, EISDIR));
+  const std::ifstream stream(file);
   if (!stream) {
     const int problem = errno;
     if (problem == ENOENT && !must_exist) return parse_config("", file, root);
@@ -316,6 +344,7 @@ Result<Config> load_config(const std::string& file, const std::string& root, boo
   }
   std::ostringstream text;
   text << stream.rdbuf();
+  if (stream.bad()) return fail(system_error("cannot read " + file, errno));
   return parse_config(text.str(), file, root);
 }
 

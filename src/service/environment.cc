@@ -35,9 +35,11 @@ std::vector<std::uint32_t> physical_ids(const Scheduler& core, const JobStatus& 
   return ids;
 }
 
-std::map<std::string, std::string> defaults(const Options& options, const std::string& tenant) {
+// The driver is mounted at its usual place only where a job has mounts of its own.
+std::map<std::string, std::string> defaults(const Options& options, bool private_devices,
+                                            const std::string& tenant) {
   const std::string& home = options.ascend_home;
-  const std::string driver = home + "/driver/lib64";
+  const std::string driver = (private_devices ? home + "/driver" : options.driver_directory) + "/lib64";
   const std::string toolkit = home + "/ascend-toolkit/latest";
   return {
       {"ASCEND_HOME_PATH", toolkit},
@@ -84,7 +86,7 @@ LaunchSpec make_launch(const State& state, const Options& options, bool private_
   spec.grace_ms = options.grace_ms;
   spec.log_bytes_max = options.log_bytes_max;
 
-  std::map<std::string, std::string> env = defaults(options, spec.tenant);
+  std::map<std::string, std::string> env = defaults(options, private_devices, spec.tenant);
   if (!options.work_home.empty()) env["HOME"] = options.work_home;
   for (const auto& [name, value] : program.env) env[name] = value;
   env["ASCEND_VISIBLE_DEVICES"] = join(spec.npus);

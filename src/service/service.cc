@@ -11,7 +11,10 @@
 namespace tangram::service {
 namespace {
 
-constexpr std::size_t kForgottenPerSweep = 256;
+constexpr std::size_t kForgottenPerSweep = 1'024;
+// A sweep comes early when so many ended jobs are there above the bound.
+constexpr std::size_t kEndedSlack = 4'096;
+constexpr std::chrono::milliseconds kSweepPause{100};
 
 std::string read_boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -39,6 +42,7 @@ void Service::Impl::on_records(std::span<const wire::JournalRecord> records) {
     if (!cell.read([job](const State& state) { return state.ended(job) != nullptr; })) return;
     for (auto& call : waiters.take(job)) notifier.post(std::move(call));
   };
+  sweep_early();
   for (const wire::JournalRecord& record : records) {
     if (const auto* ended = std::get_if<wire::AttemptEndedRecord>(&record)) wake(ended->input.job);
     if (const auto* cancelled = std::get_if<wire::JobCancelledRecord>(&record)) wake(cancelled->input.job);
@@ -67,7 +71,22 @@ void Service::Impl::introduce() {
                  nullptr});
 }
 
+void Service::Impl::sweep_early() {
+  const std::size_t ended = cell.read([](const State& state) { return state.ended_jobs().size(); });
+  if (ended <= options.ended_max + kEndedSlack || sweeping_early.exchange(true)) return;
+  timer.after(kSweepPause, [this] {
+    sweeping_early = false;
+    forget_old();
+  });
+}
+
 void Service::Impl::sweep() {
+  const bool more = forget_old();
+  const std::chrono::milliseconds interval(options.sweep_interval_ms);
+  timer.after(more ? std::min(kSweepPause, interval) : interval, [this] { sweep(); });
+}
+
+bool Service::Impl::forget_old() {
   const TimeMs now = clock.now();
   const auto old = cell.read([&](const State& state) {
     std::vector<std::pair<JobId, std::int32_t>> found;
@@ -82,7 +101,7 @@ void Service::Impl::sweep() {
     return found;
   });
   for (const auto& [job, last_attempt] : old) attempts.forget(job, last_attempt);
-  timer.after(std::chrono::milliseconds(options.sweep_interval_ms), [this] { sweep(); });
+  return old.size() == kForgottenPerSweep;
 }
 
 Service::Service(Options options, Store& store, Executor& executor, Devices& devices, Clock& clock)

@@ -1,6 +1,7 @@
 // The parts of the service and how they hang together. Private to src/service.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +27,9 @@ struct Service::Impl {
   void on_records(std::span<const wire::JournalRecord> records);
   void on_look(const DeviceLook& look);
   void sweep();
+  void sweep_early();
+  // Lets go of ended jobs beyond their time or number, a bounded number of them. True: there may be more.
+  bool forget_old();
   void introduce();
 
   // Runs `use` as a command of the writer; `done` gets its result once that is durable.
@@ -47,6 +51,7 @@ struct Service::Impl {
   Executor& executor;
   Clock& clock;
   StateCell cell;
+  std::atomic<bool> sweeping_early{false};
   Timer timer;
   WorkerPool notifier{1};  // answers waits; apart from the effects, which may block
   Waiters waiters;

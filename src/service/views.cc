@@ -135,6 +135,8 @@ wire::Names names_of(const State& state, const Caller& caller) {
     const auto status = state.core().job(id);
     return status && may_see(state, caller, status->spec.tenant) ? all.job(id) : std::string();
   };
+  // NPUs and their health are no secret: status shows them to every tenant.
+  names.npu = names_of(state).npu;
   return names;
 }
 

@@ -32,6 +32,7 @@ std::vector<Waiters::Call> Waiters::take(JobId job) {
 std::vector<Waiters::Call> Waiters::take_all() {
   const std::lock_guard lock(mutex_);
   std::vector<Call> taken;
+  taken.reserve(calls_.size());
   for (auto& [key, call] : calls_) taken.push_back(std::move(call));
   calls_.clear();
   return taken;

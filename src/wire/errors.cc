@@ -63,6 +63,7 @@ Error error_of_status(int status, std::string_view body) {
 int http_status(const Error& error) {
   if (error.code == Code::kResourceExhausted && error.reason == "input.too_large") return 413;
   if (error.reason == "http.method.unsupported") return 405;
+  if (error.reason == "http.content_type.unsupported") return 415;
   return row_of(error.code).status;
 }
 

@@ -42,7 +42,7 @@ bool is_number(std::string_view text, bool& whole) {
   whole = digits == text.size();
   if (digits == 0) return false;
   if (whole) return true;
-  std::string_view rest = text.substr(digits);
+  const std::string_view rest = text.substr(digits);
   if (rest.front() != '.' && rest.front() != 'e' && rest.front() != 'E') return false;
   return std::all_of(rest.begin() + 1, rest.end(),
                      [&](char c) { return is_digit(c) || c == 'e' || c == 'E' || c == '-' || c == '+'; });

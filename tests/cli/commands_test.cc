@@ -50,8 +50,21 @@ TEST_F(Commands, SubmitPrintsTheIdAndSaysTheState) {
   ASSERT_EQ(requests().size(), 1U);
   const auto sent = wire::read_job_submission(requests()[0].body);
   ASSERT_TRUE(sent) << sent.error().to_string();
-  EXPECT_EQ(sent->command, std::vector<std::string>{"./train"});
+  EXPECT_EQ(sent->command, std::vector<std::string>{(std::filesystem::current_path() / "train").string()});
   EXPECT_TRUE(requests()[0].headers.get("Idempotency-Key").value_or("").starts_with("cli-"));
+}
+
+// Without it a program below the job's own directory or on the job's own PATH could not be named.
+TEST_F(Commands, SubmitLeavesTheProgramToTheJobWhereItIsToldTo) {
+  route = [](const net::Request&) { return ok(wire::write(job("j-17", JobState::kWaiting))); };
+  EXPECT_EQ(tangram({"submit", "--workdir", "/srv/work", "--", "./train"}).code, 0);
+  EXPECT_EQ(tangram({"submit", "--env", "PATH=/opt/bin", "--", "sh"}).code, 0);
+  ASSERT_EQ(requests().size(), 2U);
+  const auto below = wire::read_job_submission(requests()[0].body);
+  const auto bare = wire::read_job_submission(requests()[1].body);
+  ASSERT_TRUE(below && bare);
+  EXPECT_EQ(below->command, std::vector<std::string>{"./train"});
+  EXPECT_EQ(bare->command, std::vector<std::string>{"sh"});
 }
 
 // Without it `submit --wait` would hide how the job ended.

@@ -20,6 +20,19 @@ TEST(ParseSubmission, LeavesOutWhatIsNotGiven) {
   EXPECT_EQ(*job, expected);
 }
 
+// Without it a program would silently be given other bytes than those that were typed.
+TEST(ParseSubmission, RefusesWhatJsonCannotCarry) {
+  for (const auto& change : {+[](SubmitArguments& a) { a.command.push_back("\xff"); },
+                             +[](SubmitArguments& a) { a.env = {"A=\xff\xfe"}; },
+                             +[](SubmitArguments& a) { a.workdir = "/tmp/\xff"; }}) {
+    SubmitArguments arguments = minimal();
+    change(arguments);
+    const auto job = parse_submission(arguments);
+    ASSERT_FALSE(job);
+    EXPECT_NE(job.error().message.find("UTF-8"), std::string::npos) << job.error().to_string();
+  }
+}
+
 // Without it an option could be read into the wrong field, or with the wrong unit.
 TEST(ParseSubmission, ReadsEveryOption) {
   SubmitArguments arguments;

@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import http.client
 import json
+import os
 import pathlib
 import random
 import re
@@ -318,7 +319,9 @@ class Judge:
 
 
 def job_groups(machine):
-    return [path for group in cgroup_dirs(machine.name) for path in group.rglob("j-*") if path.is_dir()]
+    # Not rglob(), which fails when a group goes away while it walks.
+    return [pathlib.Path(folder, name) for group in cgroup_dirs(machine.name) for folder, names, _ in os.walk(group)
+            for name in names if name.startswith("j-")]
 
 
 def supervisors(machine):

@@ -146,7 +146,8 @@ class Machine:
     def cli(self, *arguments, input=None, user=None, env=None, timeout=COMMAND_SECONDS_MAX):
         """Runs `tangram` and returns its Answer. `user`: a uid to run it as."""
         words = [str(argument) for argument in arguments]
-        with subprocess.Popen([program("tangram"), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        command = program("tangram") if user is None else self.program_for_all("tangram")
+        with subprocess.Popen([command, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, errors="replace", user=user,
                               env={"PATH": os.environ["PATH"], "TANGRAM_SOCKET": str(self.socket), **(env or {})},
                               ) as process:
@@ -157,6 +158,14 @@ class Machine:
                 out, err = process.communicate()
                 raise AssertionError(f"tangram {' '.join(words)} took more than {timeout} s\n{out}{err}") from None
         return Answer(words, process.returncode, out, err)
+
+    def program_for_all(self, name):
+        """A copy that every user may execute: the checkout may lie below a home that is closed to others."""
+        copy = self.shared / name
+        if not copy.exists():
+            shutil.copy(program(name), copy)
+            copy.chmod(0o755)
+        return copy
 
     def ok(self, *arguments, **options):
         """As cli(), but the command must succeed. Returns what it printed."""
@@ -372,13 +381,18 @@ def cgroup_dirs(name):
     return list(dict.fromkeys(found))
 
 
+def files_below(group, name):
+    """As rglob(), which fails when a group goes away while it walks."""
+    return [pathlib.Path(folder, name) for folder, _, files in os.walk(group) if name in files]
+
+
 def pids_in(groups):
     pids = set()
     for group in groups:
-        for path in group.rglob("cgroup.procs"):
+        for path in files_below(group, "cgroup.procs"):
             with contextlib.suppress(OSError):
                 pids.update(int(pid) for pid in path.read_text().split())
-        for path in group.rglob("freezer.state"):
+        for path in files_below(group, "freezer.state"):
             with contextlib.suppress(OSError):
                 path.write_text("THAWED")
     pids.discard(os.getpid())
@@ -400,10 +414,9 @@ def pids_of(root):
 
 
 def remove_cgroup(group):
-    inner = sorted((path for path in group.rglob("*") if path.is_dir()), key=lambda path: -len(path.parts))
-    for path in [*inner, group]:
+    for folder, _, _ in os.walk(group, topdown=False):
         with contextlib.suppress(OSError):
-            path.rmdir()
+            os.rmdir(folder)
 
 
 def mounts_below(root):

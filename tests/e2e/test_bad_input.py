@@ -357,7 +357,7 @@ class Submissions(Case):
         item = {"tenant": "team-b", "command": ["true"]}
         self.problem(400, "input.too_many", ["1000"], "POST", path, {"items": [item] * 1001})
         self.problem(400, "input.unknown_field", ["extra"], "POST", path, {"items": [item], "extra": 1})
-        self.problem(400, "http.content_type.unsupported", ["text/html"], "POST", path, item,
+        self.problem(415, "http.content_type.unsupported", ["text/html"], "POST", path, item,
                      {"Content-Type": "text/html"})
         self.problem(400, "input.bad_value", ["Idempotency-Key"], "POST", path, item, {"Idempotency-Key": "a b"})
         self.problem(400, "input.bad_value", ["Idempotency-Key"], "POST", path, item, {"Idempotency-Key": "k" * 129})

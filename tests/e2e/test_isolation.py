@@ -48,7 +48,7 @@ def make_machine(**config):
     machine.write_config(socket=str(machine.socket), jobs={"grace": "500ms"}, **config)
     for program in ("victim.py", "intruder.py"):
         shutil.copy(PROGRAMS / program, machine.shared / program)
-    shutil.copy(harness.program("tangram"), machine.shared / "tangram")
+    machine.program_for_all("tangram")
     return machine
 
 
@@ -87,6 +87,10 @@ class IsolationTest(unittest.TestCase):
         """Starts a job and waits for its first output."""
         job = self.submit(tenant, *command, **fields)
         return job, self.machine.wait_until(lambda: self.machine.ok("logs", job), f"{job} says something")
+
+    def nested(self):
+        """Whether a job of this machine can make user namespaces: the kernel gives none in a chroot."""
+        return self.shell("bob", "unshare --user --map-root-user true")[0]["outcome"] == "succeeded"
 
     def attempt_dir(self, job):
         return self.machine.state / "lib/jobs" / job / "1"
@@ -178,6 +182,8 @@ class IsolationTest(unittest.TestCase):
 
     def test_a_job_with_namespaces_of_its_own_gets_nothing(self):
         """Without it the capabilities that a user namespace gives would open what uid and mounts keep closed."""
+        if not self.nested():
+            self.skipTest("needs user namespaces: the kernel gives none in a chroot")
         job, told = self.start_victim()
         path = self.write_targets(self.targets(job, told))
         view, output = self.run_job("bob", "unshare", "--user", "--map-root-user", "--mount", "--cgroup", "--ipc",
@@ -373,7 +379,7 @@ class IsolationTest(unittest.TestCase):
         self.assertLessEqual(opened, [str(view["npus"][0])], output)
         self.assertEqual(len(re.findall(r"forgotten/davinci\d: Operation not permitted", output)), 7, output)
         self.assertEqual(set(re.findall(r"counted (\d)", output)) - {"0", "1"}, set(), output)
-        self.assertEqual(output.count("counted"), 2, output)
+        self.assertEqual(output.count("counted"), 2 if self.nested() else 0, output)
 
     def test_the_driver_believes_no_claim(self):
         """Without it a job that speaks to the driver itself could open NPUs, or set their health, as somebody else."""
@@ -420,14 +426,15 @@ class IsolationTest(unittest.TestCase):
 
     def test_a_job_is_its_tenant_to_the_daemon(self):
         """Without it a job could become the operator by mapping itself to root in a user namespace."""
-        cli = self.machine.shared / "tangram"
+        cli = self.machine.program_for_all("tangram")
         view, _ = self.shell("alice", "true")
         ask = f"{cli} --socket {self.machine.socket}"
         script = f"{ask} describe {view['id']} 2>&1; unshare -Ur {ask} describe {view['id']} 2>&1; " \
                  f"unshare -Ur {ask} tenant delete alice 2>&1"
         _, output = self.shell("bob", script)
-        self.assertEqual(output.count(f"no job {view['id']}"), 2, output)
-        self.assertIn("only the operator may", output)
+        nested = self.nested()
+        self.assertEqual(output.count(f"no job {view['id']}"), 2 if nested else 1, output)
+        self.assertEqual(output.count("only the operator may"), int(nested), output)
 
     def test_connections_are_shared_fairly(self):
         """Without it one tenant could hold all connections and shut the others and the operator out."""

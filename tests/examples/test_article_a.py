@@ -15,7 +15,7 @@ EXAMPLES = harness.SOURCE / "examples/article_a"
 
 def run_example(machine, name):
     bin_dir = str(harness.BUILD / "bin")
-    return subprocess.run([str(EXAMPLES / name / "run.sh"), harness.program("gemm")], capture_output=True, text=True,
+    return subprocess.run([str(EXAMPLES / name / "run.sh"), machine.program_for_all("gemm")], capture_output=True, text=True,
                           timeout=180, env={"PATH": f"{bin_dir}:{os.environ['PATH']}",
                                             "TANGRAM_SOCKET": str(machine.socket)})
 

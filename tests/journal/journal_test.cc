@@ -56,6 +56,37 @@ TEST_F(JournalTest, TheVisitorEndsTheWalk) {
   EXPECT_TRUE(journal->append(records(1)));
 }
 
+// Without this, records would be acknowledged into a file that no later start will read.
+TEST_F(JournalTest, AFileThatWasMovedAwayTakesNoRecords) {
+  auto journal = open();
+  ASSERT_TRUE(journal->append(records(1)));
+  std::filesystem::rename(file("journal.db"), file("elsewhere.db"));
+  const auto refused = journal->append(records(1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "journal.moved");
+  EXPECT_FALSE(journal->save_snapshot({1, "{}"}));
+  std::filesystem::rename(file("elsewhere.db"), file("journal.db"));
+  EXPECT_EQ(*journal->append(records(1)), 2U);
+  std::filesystem::copy_file(file("journal.db"), file("copy.db"));
+  std::filesystem::rename(file("copy.db"), file("journal.db"));
+  EXPECT_EQ(journal->append(records(1)).error().reason, "journal.moved");
+}
+
+// Without this, a tenant could read all jobs, secrets in their environments included, where it can pass
+// through the state directory.
+TEST_F(JournalTest, FilesAreTheOwnersAlone) {
+  std::filesystem::permissions(directory_, std::filesystem::perms::all);
+  auto journal = open();
+  ASSERT_TRUE(journal->append(records(5)));
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    ++files;
+    const auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+    EXPECT_EQ(entry.status().permissions() & others, std::filesystem::perms::none) << entry.path();
+  }
+  EXPECT_GE(files, 4) << "LOCK, VERSION, the database and its log";
+}
+
 // Without this, two daemons on one directory would give the same NPU twice.
 TEST_F(JournalTest, ASecondOwnerIsRefusedAndToldTheFirst) {
   const auto journal = open();

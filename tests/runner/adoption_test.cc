@@ -150,6 +150,29 @@ TEST_F(Adoption, RemoveIsRefusedWhileASupervisorLives) {
   EXPECT_TRUE(executor_->remove(spec.key));
 }
 
+// Without this, a journal put back from a backup would share NPUs and names with attempts that it does not
+// know.
+TEST_F(Adoption, WhatNobodyKnowsIsEndedAndKeptUnderAnotherName) {
+  const LaunchSpec spec = shell("j-1", "setsid sleep 300 & sleep 300");
+  prepare(spec);
+  ASSERT_TRUE(executor_->go(spec.key));
+  ASSERT_TRUE(events_->wait_running(spec.key));
+  ASSERT_TRUE(wait_until([&] { return job_processes().size() >= 2; }));
+  run_to_end(shell("j-2", "echo kept"));
+  lose_daemon();
+  const auto found = executor_->attempts_on_disk();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(*found, (std::vector<AttemptKey>{{"j-1", 1}, {"j-2", 1}}));
+  for (const AttemptKey& key : *found) {
+    const Result<void> done = executor_->set_aside(key);
+    EXPECT_TRUE(done) << done.error().to_string();
+  }
+  EXPECT_TRUE(job_processes().empty());
+  EXPECT_TRUE(executor_->attempts_on_disk()->empty());
+  EXPECT_EQ(read_file(root_ + "/state/jobs/j-2/1.lost-1/log").value_or(""), "kept\n");
+  EXPECT_EQ(run_to_end(shell("j-1", "exit 0")).outcome, Outcome::kSucceeded);
+}
+
 struct CrashCase {
   const char* point;
   Outcome outcome;
@@ -190,6 +213,7 @@ class CrashPoint : public RunnerTest, public testing::WithParamInterface<CrashCa
 // Without this, a kill between two steps could run a job twice, never, or lose its end.
 TEST_P(CrashPoint, AttemptEndsOnceAndRunsAtMostOnce) {
   const AttemptKey key{"j-1", 1};
+  executor_.reset();  // one daemon at a time
   const std::string words = run_daemon(key.job, "echo run >> runs; setsid sleep 0.1 & sleep 0.2; exit 3");
   std::optional<SupervisorIdentity> identity;
   if (const std::size_t at = words.find("prepared "); at != std::string::npos) {
@@ -199,6 +223,7 @@ TEST_P(CrashPoint, AttemptEndsOnceAndRunsAtMostOnce) {
   }
   const bool in_daemon = std::string(GetParam().point).starts_with("runner.");
   EXPECT_EQ(WIFSIGNALED(daemon_status_), in_daemon) << "the crash did not happen where it should: " << words;
+  restart_executor();
   const Result<void> adopted = executor_->adopt(key, identity);
   ASSERT_TRUE(adopted) << adopted.error().to_string();
   const AttemptExit record = events_->wait_exit(key);

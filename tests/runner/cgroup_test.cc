@@ -180,6 +180,22 @@ TEST_F(CgroupFixture, WhatIsMissingIsNamed) {
   EXPECT_TRUE(Cgroup({}).empty());
 }
 
+// Without this, a daemon without root would fail every job once another daemon has made groups of that name.
+TEST_F(CgroupFixture, GroupsOfAnotherUserAreNotTaken) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to be another user";
+  const std::string mounts =
+      std::string(kV1Mounts) + "40 31 0:40 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+  const auto layout = parse_cgroup_layout(mounts, std::string(kV1Self) + "0::/\n", root_);
+  ASSERT_TRUE(CgroupParent::open(layout, "tangram").can_filter_devices());
+  ASSERT_EQ(chmod(root_.c_str(), 0755), 0);
+  ASSERT_EQ(seteuid(65534), 0);
+  const CgroupParent parent = CgroupParent::open(layout, "tangram");
+  ASSERT_EQ(seteuid(0), 0);
+  EXPECT_TRUE(parent.paths().empty());
+  EXPECT_EQ(parent.missing().size(), 4U);
+  EXPECT_FALSE(parent.can_filter_devices());
+}
+
 // Without this, the filter of v2 machines would be code that no kernel has ever accepted.
 TEST(DeviceFilter, KernelEnforcesTheProgram) {
   const Result<std::vector<Hierarchy>> layout = detect_cgroup_layout();
@@ -212,6 +228,30 @@ TEST(DeviceFilter, KernelEnforcesTheProgram) {
 TEST(DeviceFilter, V1RulesAreInTheKernelsWords) {
   EXPECT_EQ(v1_rule({1, 3}), "c 1:3 rw");
   EXPECT_EQ(v1_rule({136, DeviceNumber::kAnyMinor}), "c 136:* rw");
+}
+
+// Without this, two daemons with the same parent group would kill each other's jobs, which are named alike,
+// and anybody who can read the group could keep the daemon from starting.
+TEST(CgroupParentTest, IsClaimedByOneDaemonAtATime) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Result<std::vector<Hierarchy>> layout = detect_cgroup_layout();
+  ASSERT_TRUE(layout);
+  const CgroupParent parent = CgroupParent::open(*layout, "tangram-test-claim-" + std::to_string(getpid()));
+  if (parent.paths().empty()) GTEST_SKIP() << "no control groups here";
+  {
+    const auto first = parent.claim();
+    ASSERT_TRUE(first) << first.error().to_string();
+    const auto second = parent.claim();
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().reason, "runner.cgroup.in_use");
+  }
+  const int stranger = open((parent.paths().front() + "/cgroup.procs").c_str(), O_RDONLY | O_CLOEXEC);
+  struct flock shared{};
+  shared.l_type = F_RDLCK;
+  EXPECT_EQ(fcntl(stranger, F_OFD_SETLK, &shared), 0);
+  EXPECT_TRUE(parent.claim());
+  close(stranger);
+  for (const std::string& path : parent.paths()) EXPECT_EQ(rmdir(path.c_str()), 0) << path;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "runner/attempt_dir.h"
@@ -83,6 +84,18 @@ TEST_F(Lifecycle, WhatAProgramLeavesBehindIsSoonGone) {
   EXPECT_EQ(record.outcome, Outcome::kFailed) << record.message;
   EXPECT_EQ(record.exit_status, 3);
   EXPECT_TRUE(job_processes().empty());
+}
+
+// Without this, an attempt whose directory somebody removed would keep its NPUs long after its end, and its
+// supervisor would be said to have been killed.
+TEST_F(Lifecycle, ARemovedDirectoryDoesNotHoldTheEnd) {
+  const AttemptKey key = run(shell("j-1", "sleep 1"));
+  ASSERT_TRUE(events_->wait_running(key));
+  std::filesystem::remove_all(root_ + "/state/jobs");
+  const AttemptExit record = events_->wait_exit(key);
+  EXPECT_EQ(record.outcome, Outcome::kLost);
+  EXPECT_NE(record.message.find("directory"), std::string::npos) << record.message;
+  EXPECT_EQ(run_to_end(shell("j-2", "exit 0")).outcome, Outcome::kSucceeded);
 }
 
 // Without this, a stop that comes twice, or after the end, would be an error or change the outcome.

@@ -36,7 +36,7 @@ TEST_F(Limits, TimeLimitKillsWhatIgnoresSigtermEverywhere) {
 TEST_F(Limits, JobEndsWhenItsLastProcessHasEnded) {
   const std::string script =
       "(setsid sh -c 'trap \"touch asked; exit\" TERM; touch up; while :; do sleep 0.02; done' &)";
-  LaunchSpec spec = shell("j-1", script + "; while [ ! -e up ]; do sleep 0.02; done; exit 0");
+  const LaunchSpec spec = shell("j-1", script + "; while [ ! -e up ]; do sleep 0.02; done; exit 0");
   const AttemptExit record = run_to_end(spec);
   EXPECT_EQ(record.outcome, Outcome::kSucceeded);
   EXPECT_EQ(access((work_dir(spec.key) + "/asked").c_str(), F_OK), 0);

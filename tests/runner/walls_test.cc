@@ -197,7 +197,7 @@ TEST_F(WallsTest, ForeignNodesAreDeniedByEveryWay) {
                    " mknod node c " +
                    number +
                    " 2; mount -o remount,rw /dev; umount /dev;"
-                   " unshare -Urm sh -c 'umount /dev; umount " +
+                   " unshare -Urm echo nested; unshare -Urm sh -c 'umount /dev; umount " +
                    root_ + "/state; mknod node c " + number +
                    " 2;"
                    " mount -o remount,rw /dev; touch /dev/x; cat " +
@@ -212,7 +212,9 @@ TEST_F(WallsTest, ForeignNodesAreDeniedByEveryWay) {
     if (line.find("davinci2: Operation not permitted") != std::string::npos) ++denied;
   }
   EXPECT_EQ(allowed, 2) << log;
-  EXPECT_EQ(denied, 2) << log;
+  // The kernel gives no user namespace in a chroot; then there is one way less.
+  const bool nested = log.find("nested\n") != std::string::npos;
+  EXPECT_EQ(denied, nested ? 2 : 1) << log;
   EXPECT_NE(log.find("/dev/davinci2: No such file"), std::string::npos) << log;
   EXPECT_NE(log.find(devices_ + "/davinci2: No such file"), std::string::npos) << log;
   EXPECT_EQ(log.find("lock"), std::string::npos) << log;

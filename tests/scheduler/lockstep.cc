@@ -254,8 +254,8 @@ void Lockstep::settle() {
   Oracle expected_oracle = oracle_;
   const std::vector<JobStarted> expected = expected_oracle.starts(now_, ambiguous);
   std::vector<JobStarted> actual;
-  for (int rounds = 0;; ++rounds) {
-    RC_ASSERT(rounds < 1000);
+  for (std::size_t rounds = 0;; ++rounds) {
+    RC_ASSERT(rounds < 1000U);
     const std::vector<Decision> batch = core_.decide(TimeMs(now_), 1 + rounds % 3 * 7);
     RC_ASSERT(core_.decide(TimeMs(now_), 1 + rounds % 3 * 7) == batch);
     if (batch.empty()) break;
@@ -368,7 +368,7 @@ void Lockstep::check_bytes() const {
 void Lockstep::check_recovery() const {
   Scheduler recovered;
   for (const auto& [record, at] : history_) {
-    std::visit([&recovered, at = at](const auto& one) { recovered.apply(one, TimeMs(at)); }, record);
+    std::visit([&recovered, then = TimeMs(at)](const auto& one) { recovered.apply(one, then); }, record);
   }
   RC_ASSERT(recovered.to_bytes() == core_.to_bytes());
 }

@@ -57,6 +57,8 @@ TEST(Config, AnEmptyFileIsTheDefaults) {
   EXPECT_EQ(config->options.scan_interval_ms, 2'000);
   EXPECT_TRUE(load_config("/nonexistent/x.yaml", "", false));
   EXPECT_FALSE(load_config("/nonexistent/x.yaml", "", true));
+  EXPECT_FALSE(load_config("/", "", false)) << "a directory reads as empty";
+  EXPECT_EQ(parse_config("cgroup: /a/b-c.slice\n", "f.yaml", "")->cgroup, "/a/b-c.slice");
 }
 
 struct Bad {
@@ -87,6 +89,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"socket: relative\n", "config.bad_value", "absolute"},
                       Bad{"limits: {jobs: 99999999999999999999}\n", "config.bad_value", "limits.jobs"},
                       Bad{"node: a\nnode: b\n", "config.duplicate_field", "line 2: node"},
+                      Bad{"cgroup: /\n", "config.bad_value", "line 1: cgroup"},
+                      Bad{"cgroup: ../x\n", "config.bad_value", "line 1: cgroup"},
+                      Bad{"cgroup: a//b\n", "config.bad_value", "cgroup"},
+                      Bad{"cgroup: \"a b\"\n", "config.bad_value", "cgroup"},
                       Bad{"a: [\n", "config.syntax", "line"},
                       Bad{"logLevel: loud\n", "config.bad_value", "logLevel"}));
 

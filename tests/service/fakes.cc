@@ -79,6 +79,11 @@ bool FakeStore::has_snapshot() const {
   return snapshot_.has_value();
 }
 
+void FakeStore::cut(std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  records_.resize(count);
+}
+
 void FakeStore::drop_snapshot() {
   const std::lock_guard lock(mutex_);
   snapshot_.reset();
@@ -151,6 +156,23 @@ int FakeWorld::executions(const std::string& job) const {
 bool FakeWorld::overlap_seen() const {
   const std::lock_guard lock(mutex_);
   return overlap_;
+}
+
+void FakeWorld::lose_before_go(const AttemptKey& key) {
+  ExecutorSink sink;
+  AttemptExit exit;
+  {
+    const std::lock_guard lock(mutex_);
+    Process& process = processes_.at(key);
+    process.released = false;
+    process.alive = false;
+    exit.key = key;
+    exit.outcome = Outcome::kNotStarted;
+    exit.released = false;
+    process.exit = exit;
+    sink = sink_;
+  }
+  sink.exited(exit);
 }
 
 // ---- executor
@@ -259,6 +281,21 @@ Result<void> FakeExecutor::remove(const AttemptKey& key) {
   if (found == world_.processes_.end())
     return fail(Code::kNotFound, "runner.attempt.unknown", "no such attempt");
   found->second.removed = true;
+  return {};
+}
+
+Result<std::vector<AttemptKey>> FakeExecutor::attempts_on_disk() const {
+  const std::lock_guard lock(world_.mutex_);
+  std::vector<AttemptKey> keys;
+  for (const auto& [key, process] : world_.processes_) {
+    if (!process.removed) keys.push_back(key);
+  }
+  return keys;
+}
+
+Result<void> FakeExecutor::set_aside(const AttemptKey& key) {
+  const std::lock_guard lock(world_.mutex_);
+  world_.processes_.erase(key);
   return {};
 }
 

@@ -32,6 +32,8 @@ class FakeStore final : public Store {
   std::size_t count(const std::string& kind) const;
   std::uint64_t appends() const;
   bool has_snapshot() const;
+  // As if an older copy had been put back.
+  void cut(std::size_t count);
   void drop_snapshot();
   // The daemon dies when so many records are durable: nothing more is kept, not even the rest of a group.
   void die_after(std::size_t count);
@@ -64,6 +66,8 @@ class FakeWorld {
   void daemon_died();
   // The program of the attempt ends by itself; tells the executor that is alive, if one is.
   void finish(const AttemptKey& key, Outcome outcome, int exit_status);
+  // Its supervisor is killed before the `go` reached it.
+  void lose_before_go(const AttemptKey& key);
   std::optional<Process> process(const AttemptKey& key) const;
   std::vector<AttemptKey> keys() const;
   // How many attempts of the job executed its program.
@@ -93,10 +97,13 @@ class FakeExecutor final : public Executor {
   Result<void> stop(const AttemptKey& key, StopReason reason) override;
   Result<void> adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& identity) override;
   Result<void> remove(const AttemptKey& key) override;
+  Result<std::vector<AttemptKey>> attempts_on_disk() const override;
+  Result<void> set_aside(const AttemptKey& key) override;
   std::string log_path(const AttemptKey& key) const override;
-  bool gives_private_devices() const override { return true; }
+  bool gives_private_devices() const override { return private_devices; }
   std::vector<std::string> missing_walls() const override { return {"a wall"}; }
 
+  std::atomic<bool> private_devices{true};
   std::atomic<bool> refuse_prepare{false};
   std::atomic<bool> disk_full{false};
   std::atomic<bool> hold_prepare{false};  // prepare() blocks while it is set

@@ -69,6 +69,30 @@ void expect_sound(Machine& machine, const std::map<int, std::string>& acknowledg
   EXPECT_EQ(status.npus_free, 4);
 }
 
+// Without this, a journal put back from a backup would give NPUs to new jobs that lost ones still hold, and
+// no job could start under the names of the lost ones.
+TEST(Recovery, GoesOnFromAnOlderJournal) {
+  Machine machine;
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string kept = machine.job("team-a", 1);
+  ASSERT_TRUE(machine.reaches(kept, JobState::kRunning));
+  const std::size_t backup = machine.store.records().size();
+  const std::string lost = machine.job("team-a", 3);
+  ASSERT_TRUE(machine.reaches(lost, JobState::kRunning));
+  machine.crash();
+  machine.store.drop_snapshot();
+  machine.store.cut(backup);
+  machine.start();
+  EXPECT_FALSE(machine.service->job(kOperator, lost));
+  EXPECT_EQ(machine.view(kept).state, JobState::kRunning);
+  const std::string next = machine.job("team-a", 3);
+  EXPECT_EQ(next, lost) << "the test wants the same name";
+  ASSERT_TRUE(machine.reaches(next, JobState::kRunning)) << machine.view(next).message;
+  EXPECT_FALSE(machine.world.overlap_seen());
+  EXPECT_EQ(machine.world.process({kept, 1})->stops.size(), 0U);
+}
+
 // Without this, a kill at some moment would lose an acknowledged job, run one twice or leave an NPU taken.
 TEST(Recovery, SurvivesAKillAfterEveryRecord) {
   std::size_t records = 0;

@@ -104,6 +104,22 @@ TEST_F(ServiceTest, CancelsQueuedAndRunningJobs) {
   EXPECT_EQ(again.error().reason, "job.ended");
 }
 
+// Without this, a program would not find the driver's libraries where jobs have no mounts of their own, as
+// without root.
+TEST_F(ServiceTest, NamesTheDriverWhereItIs) {
+  machine.stop();
+  machine.options.driver_directory = "/opt/driver";
+  machine.start();
+  for (const auto& [has_mounts, place] :
+       {std::pair{true, ":/usr/local/Ascend/driver/lib64:"}, std::pair{false, ":/opt/driver/lib64:"}}) {
+    machine.executor->private_devices = has_mounts;
+    const std::string job = machine.job("team-a", 1);
+    ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+    EXPECT_THAT(machine.world.process({job, 1})->spec.env,
+                Contains(Pair("LD_LIBRARY_PATH", HasSubstr(place))));
+  }
+}
+
 // Without this, a job cancelled while its supervisor is being made would run all the same.
 TEST_F(ServiceTest, CancelBetweenDecisionAndPrepareNeverExecutes) {
   machine.executor->hold_prepare = true;
@@ -139,6 +155,15 @@ TEST_F(ServiceTest, ALackOfRoomOnlyDelaysAStart) {
   machine.executor->disk_full = false;
   ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
   EXPECT_EQ(machine.world.executions(job), 1);
+}
+
+// Without this, a supervisor that was killed before it let its program start would cost the job its turn.
+TEST_F(ServiceTest, AJobWhoseSupervisorIsGoneBeforeItsGoStartsAgain) {
+  const std::string job = machine.job("team-a", 1);
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  machine.world.lose_before_go({job, 1});
+  ASSERT_TRUE(eventually([&] { return machine.view(job).attempt == 2; }));
+  EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
 }
 
 // Without this, a slow spawn would stop everybody's requests.
@@ -288,11 +313,28 @@ TEST_F(ServiceTest, AUidIsNotGivenAgainSoon) {
 
 // Without this, a tenant with jobs could vanish under them.
 TEST_F(ServiceTest, ATenantWithJobsIsNotDeleted) {
-  const std::string job = machine.job("team-a", 1);
+  machine.job("team-a", 1);
   const auto refused =
       machine.call<void>([&](auto done) { machine.service->delete_tenant(kOperator, "team-a", done); });
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason, "tenant.busy");
+}
+
+// Without this, somebody whose job waits for ill NPUs would be told how many, and have to look for which.
+TEST_F(ServiceTest, NamesUnhealthyNpusToWhoeverAsks) {
+  machine.tenant("wide", 4);
+  machine.devices.set_health(0, Health::kWarning);
+  machine.devices.set_health(2, Health::kCritical);
+  ASSERT_TRUE(eventually([&] { return machine.service->status(kOperator).npus_free == 2; }));
+  const std::string job = machine.job("wide", 3);
+  ASSERT_TRUE(machine.reaches(job, JobState::kWaiting));
+  EXPECT_THAT(machine.view(job).reason->message, HasSubstr("2 are not healthy (NPU 0, NPU 2)"));
+  for (const Caller& caller : {kOperator, *machine.service->identify(200'002)}) {
+    const auto why = machine.service->why(caller, job);
+    ASSERT_TRUE(why) << why.error().to_string();
+    ASSERT_FALSE(why->blockers.empty());
+    EXPECT_THAT(why->blockers[0].message, HasSubstr("2 are not healthy (NPU 0, NPU 2)"));
+  }
 }
 
 // Without this, a tenant could see or stop the jobs of others.
@@ -376,6 +418,24 @@ TEST(ServiceRetention, ForgetsEndedJobsAfterTheirTime) {
   ASSERT_TRUE(eventually([&] { return !machine.service->job(kOperator, job).has_value(); }));
   EXPECT_TRUE(machine.world.process({job, 1})->removed);
   EXPECT_EQ(machine.store.count("job_forgotten"), 1U);
+}
+
+// Without this, refused jobs of one tenant could fill the daemon's memory, faster than they are swept.
+TEST(ServiceRetention, KeepsNoMoreEndedJobsThanConfigured) {
+  Machine machine;
+  machine.options.ended_max = 10;
+  machine.options.sweep_interval_ms = 3'600'000;
+  machine.start();
+  machine.tenant("team-a", 4);
+  machine.tenant("team-b", 4);
+  machine.job("team-a", 4);
+  std::string batch;
+  for (int i = 0; i < 1'000; ++i) {
+    batch +=
+        std::string(i == 0 ? "" : ",") + R"({"tenant":"team-b","npus":1,"noWait":true,"command":["/x"]})";
+  }
+  for (int i = 0; i < 12; ++i) ASSERT_EQ(machine.submit(R"({"items":[)" + batch + "]}").status, 200);
+  EXPECT_TRUE(eventually([&] { return machine.store.count("job_forgotten") > 4'000; }));
 }
 
 // Without this, a waiting client would hear of the end late or never, or wait for a job that ended before.

@@ -20,7 +20,7 @@ constexpr std::string_view kBegin = "<!-- fields: made from src/wire, do not edi
 constexpr std::string_view kEnd = "<!-- end of fields -->\n";
 
 std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
+  const std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -101,7 +101,7 @@ TEST(Record, AnUnsetHandleDoesNotComeBackAsAnother) {
 
 // Without it the secrets of a job's environment would show up in the daemon's log when its record is damaged.
 TEST(Record, MessagesKeepEnvironmentValuesToThemselves) {
-  JobProgram program;
+  const JobProgram program;
   std::string body = encode_program(program);
   body.replace(body.find(R"("env":{})"), 8, R"("env":{"TOKEN":["hunter2"]})");
   const auto back = decode_program(body);

@@ -149,7 +149,7 @@ TEST(Texts, WithoutNumbersTheSentenceIsGeneral) {
   for (int n = 1; n <= kLastReason; ++n) {
     Blocker bare;
     bare.reason = static_cast<ReasonCode>(n);
-    JobSpec job = spec();
+    const JobSpec job = spec();
     const std::string message = make_reason(job, bare, names(), Language::kEnglish).message;
     EXPECT_EQ(message.find(" 0"), std::string::npos) << message;
     EXPECT_EQ(message.find("unknown"), std::string::npos) << message;

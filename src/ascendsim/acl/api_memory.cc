@@ -358,9 +358,9 @@ aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle
     }
     const auto address = reinterpret_cast<std::uintptr_t>(virPtr);
     auto reservation = runtime.reservations.upper_bound(address);
-    const bool reserved =
-        reservation != runtime.reservations.begin() && size <= std::prev(reservation)->second &&
-        address - std::prev(reservation)->first <= std::prev(reservation)->second - size;
+    const bool reserved = reservation != runtime.reservations.begin() &&
+                          size <= std::prev(reservation)->second &&
+                          address - std::prev(reservation)->first <= std::prev(reservation)->second - size;
     if (!reserved) return fail(ACL_ERROR_RT_PARAM_INVALID, "the range is not reserved");
     if (runtime.blocks.around(virPtr) != nullptr)
       return fail(ACL_ERROR_RT_PARAM_INVALID, "the range is mapped already");

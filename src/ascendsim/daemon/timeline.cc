@@ -160,7 +160,8 @@ Timeline::Choice Timeline::choose() const {
     const std::uint64_t start_ns = std::max(free_ns, first_ready[stream->npu][engine]);
     if (ready_ns > start_ns || start_ns > best.start_ns) continue;
     if (start_ns == best.start_ns) {
-      // A mark at the same instant goes first: it may make a task of higher priority ready for this very start.
+      // A mark at the same instant goes first: it may make a task of higher priority ready for this very
+      // start.
       if (best_is_mark) continue;
       if (std::tie(best.stream->priority, best.ready_ns) <= std::tie(stream->priority, ready_ns)) continue;
     }

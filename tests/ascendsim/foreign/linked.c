@@ -1,4 +1,5 @@
-/* An AscendCL program that was not written for this project's headers: it declares what it calls by itself. */
+/* An AscendCL program that was not written for this project's headers: it declares what it calls by itself.
+ */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -14,8 +15,9 @@ extern int aclrtMalloc(void** devPtr, size_t size, int policy);
 extern int aclrtFree(void* devPtr);
 extern int aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, int kind);
 extern int aclblasGemmEx(int transA, int transB, int transC, int m, int n, int k, const void* alpha,
-                         const void* matrixA, int lda, int dataTypeA, const void* matrixB, int ldb, int dataTypeB,
-                         const void* beta, void* matrixC, int ldc, int dataTypeC, int computeType, void* stream);
+                         const void* matrixA, int lda, int dataTypeA, const void* matrixB, int ldb,
+                         int dataTypeB, const void* beta, void* matrixC, int ldc, int dataTypeC,
+                         int computeType, void* stream);
 
 static int failures = 0;
 
@@ -50,7 +52,8 @@ int main(void) {
   device_c = to_device(c, sizeof c);
   alpha = to_device(&one, sizeof one);
   beta = to_device(&zero, sizeof zero);
-  check(aclblasGemmEx(0, 0, 0, 2, 2, 3, alpha, device_a, -1, 0, device_b, -1, 0, beta, device_c, -1, 0, 0, stream),
+  check(aclblasGemmEx(0, 0, 0, 2, 2, 3, alpha, device_a, -1, 0, device_b, -1, 0, beta, device_c, -1, 0, 0,
+                      stream),
         "aclblasGemmEx");
   check(aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");
   check(aclrtMemcpy(c, sizeof c, device_c, sizeof c, 2), "aclrtMemcpy");
