@@ -201,6 +201,7 @@ Result<void> run(const service::Config& config) {
   wait_for_stop();
   log::info("stopping; jobs run on");
   notify_manager("STOPPING=1");
+  service.keep_leases();
   http->stop();
   service.stop();
   return {};

@@ -27,6 +27,7 @@ struct CommandLine {
   GlobalOptions globals;
   std::string file;
   SubmitOptions submit;
+  LeaseOptions lease;
   WaitOptions wait;
   QueueOptions queue;
   LogsOptions logs;
@@ -41,9 +42,10 @@ class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = CLI::Formatter::make_usage(app, std::move(name));
-    if (app->get_name() != "submit") return usage;
+    const std::string& program = app->get_name();
+    if (program != "submit" && program != "lease") return usage;
     usage.erase(usage.find_last_not_of('\n') + 1);
-    return usage + " -- PROGRAM [ARGUMENT...]\n";
+    return usage + (program == "submit" ? " -- PROGRAM [ARGUMENT...]\n" : " [-- PROGRAM [ARGUMENT...]]\n");
   }
 
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -91,15 +93,8 @@ CLI::App* add_command(CLI::App* parent, CommandLine& line, const std::string& na
   return app;
 }
 
-void add_submit(CLI::App* root, CommandLine& line) {
-  CLI::App* app = add_command(
-      root, line, "submit", "Submit a job: a program and the NPUs that it needs",
-      "  tangram submit --tenant team-a --npus 2 -- python3 train.py --epochs 3\n"
-      "  tangram submit --tenant team-b --memory 16GiB --time-limit 1h --wait -- ./infer\n"
-      "The job's id goes to standard output. With --wait the exit code is the job's exit status, 128+n when\n"
-      "signal n ended it, and 1 when it timed out, was cancelled or lost.\n",
-      [&line](Session& session) { return run_submit(session, line.submit); });
-  SubmitArguments& job = line.submit.job;
+// What a job and a lease have in common.
+void add_request(CLI::App* app, SubmitArguments& job) {
   add_text(app, "--tenant", job.tenant, "on whose quota; a tenant's own user may leave it out");
   add_text(app, "--name", job.name, "unique among the tenant's unfinished jobs");
   add_text(app, "--npus", job.npus, "how many whole NPUs (default 1)");
@@ -110,10 +105,33 @@ void add_submit(CLI::App* root, CommandLine& line) {
   add_text(app, "--priority", job.priority, "high, normal (default) or low");
   add_text(app, "--time-limit", job.time_limit, "stop it after this time, for example 1h30m");
   add_list(app, "--label", job.labels, "k=v, free to choose; may be repeated");
+  app->add_flag("--no-wait", job.no_wait, "refuse the job when it cannot start at once");
+}
+
+void add_lease(CLI::App* root, CommandLine& line) {
+  CLI::App* app = add_command(
+      root, line, "lease", "Hold NPUs for a program of this session, or until Ctrl-C",
+      "  tangram lease --tenant team-a --npus 2 -- python3 notebook.py\n"
+      "  tangram lease --tenant team-a\n"
+      "The program runs here, as you, with ASCEND_RT_VISIBLE_DEVICES set to the NPUs; they are given back when it\n"
+      "ends, and also when this command is killed. The exit code is the program's.\n",
+      [&line](Session& session) { return run_lease(session, line.lease); });
+  add_request(app, line.lease.request);
+}
+
+void add_submit(CLI::App* root, CommandLine& line) {
+  CLI::App* app = add_command(
+      root, line, "submit", "Submit a job: a program and the NPUs that it needs",
+      "  tangram submit --tenant team-a --npus 2 -- python3 train.py --epochs 3\n"
+      "  tangram submit --tenant team-b --memory 16GiB --time-limit 1h --wait -- ./infer\n"
+      "The job's id goes to standard output. With --wait the exit code is the job's exit status, 128+n when\n"
+      "signal n ended it, and 1 when it timed out, was cancelled or lost.\n",
+      [&line](Session& session) { return run_submit(session, line.submit); });
+  SubmitArguments& job = line.submit.job;
+  add_request(app, job);
   add_list(app, "--env", job.env, "NAME=VALUE for the program; may be repeated");
   add_text(app, "--workdir", job.workdir, "absolute path (default: a directory of the job's own)");
   add_text(app, "--restart", job.restart, "never (default), on-lost, or on-failure:N");
-  app->add_flag("--no-wait", job.no_wait, "refuse the job when it cannot start at once");
   add_text(app, "--host-cpus", job.host_cpus, "cores of the host, for example 0.5 or 4");
   add_text(app, "--host-memory", job.host_memory, "memory of the host, for example 8GiB");
   add_text(app, "--host-processes", job.host_processes, "processes and threads at most");
@@ -196,6 +214,7 @@ void build(CLI::App& root, CommandLine& line) {
       "6 daemon unreachable or overloaded, 7 conflict, 70 bug.  More: tangram COMMAND --help\n");
   add_globals(&root, line.globals);
   add_submit(&root, line);
+  add_lease(&root, line);
   add_job_commands(&root, line);
   add_machine_commands(&root, line);
 }
@@ -260,8 +279,8 @@ Error unexpected_word(const CLI::App& app, const std::string& word) {
   Error error{Code::kInvalidArgument, "cli.usage", "", "see: " + command + " --help", {}, nullptr};
   if (!word.starts_with("-")) {
     error.message = "'" + word + "' is one word too many for " + command;
-    if (app.get_name() == "submit")
-      error.hint = "put the program behind '--', for example: tangram submit -- " + word;
+    if (app.get_name() == "submit" || app.get_name() == "lease")
+      error.hint = "put the program behind '--', for example: " + command + " -- " + word;
     return error;
   }
   const std::string option = word.substr(0, word.find('='));
@@ -316,7 +335,8 @@ int run_checked(const Arguments& arguments, const Environment& environment, Stre
   CLI::App root("Tangram shares the Ascend NPUs of a machine among tenants.");
   build(root, line);
   Arguments own;
-  split_program(arguments, own, line.submit.job.command);
+  Arguments program;
+  split_program(arguments, own, program);
   if (const Result<void> known = check_command(root, own); !known) return report(known.error());
   try {
     root.parse(Arguments(own.rbegin(), own.rend()));
@@ -328,9 +348,11 @@ int run_checked(const Arguments& arguments, const Environment& environment, Stre
     }
     return report(parse_failure(root, failure));
   }
-  if (!line.submit.job.command.empty() && chosen(root).get_name() != "submit") {
-    return report(unexpected_word(chosen(root), line.submit.job.command.front()));
+  const std::string& command = chosen(root).get_name();
+  if (!program.empty() && command != "submit" && command != "lease") {
+    return report(unexpected_word(chosen(root), program.front()));
   }
+  (command == "lease" ? line.lease.command : line.submit.job.command) = std::move(program);
   const Result<OutputFormat> format = parse_output(line.globals.output);
   if (!format) return report(format.error());
   return run_parsed(line, environment, streams, *format);

@@ -35,8 +35,14 @@ struct LogsOptions {
   std::string attempt;  // empty: the last one
 };
 
+struct LeaseOptions {
+  SubmitArguments request;           // what belongs to a program is not looked at
+  std::vector<std::string> command;  // runs here while the lease is held; empty: until a signal comes
+};
+
 int run_apply(Session& session, const std::string& file);
 int run_submit(Session& session, const SubmitOptions& options);
+int run_lease(Session& session, const LeaseOptions& options);
 int run_wait(Session& session, const WaitOptions& options);
 int run_queue(Session& session, const QueueOptions& options);
 int run_status(Session& session);

@@ -2,7 +2,6 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <random>
 
 #include "cli/commands.h"
 #include "cli/find_program.h"
@@ -16,14 +15,6 @@ constexpr std::int64_t kPollMs = 30'000;
 
 bool has_ended(const wire::JobView& view) {
   return view.state == JobState::kEnded;
-}
-
-std::string random_key() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::random_device source;
-  std::string key = "cli-";
-  for (int i = 0; i < 32; ++i) key += kDigits[source() % kDigits.size()];
-  return key;
 }
 
 // The job runs elsewhere, with another PATH, unless it is told where.
@@ -90,7 +81,8 @@ int run_submit(Session& session, const SubmitOptions& options) {
   Result<wire::JobSubmission> submission = parse_submission(options.job);
   if (!submission) return session.report(submission.error());
   submission->command[0] = program_of(*submission);
-  const std::string key = options.idempotency_key.empty() ? random_key() : options.idempotency_key;
+  const std::string key =
+      options.idempotency_key.empty() ? client::make_idempotency_key("cli-") : options.idempotency_key;
   // The daemon may have taken the job and gone before it said so; with the same key it cannot take it twice.
   Result<wire::JobView> view =
       once_reached<wire::JobView>(session, [&] { return session.api().submit(*submission, key); });

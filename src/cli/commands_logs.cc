@@ -18,7 +18,7 @@ bool has_ended(const wire::JobView& view) {
 // Copies one attempt's log to `out`. A connection that breaks is taken up again where it broke.
 Result<void> copy_attempt(Session& session, const std::string& job, client::LogRequest request) {
   std::ostream& out = session.streams().out;
-  Patience patience(session);
+  client::Patience patience = patience_of(session);
   while (true) {
     const std::int64_t asked = request.offset;
     const Result<std::int64_t> first = session.api().logs(job, request, [&](std::string_view chunk) {

@@ -62,11 +62,15 @@ std::string ended_because(const wire::JobView& view) {
   return "";
 }
 
+bool is_lease(const wire::JobView& view) {
+  return view.kind == wire::JobKind::kLease;
+}
+
 std::string ended_sentence(const wire::JobView& view) {
   if (!view.outcome) return "has ended" + ended_because(view);
   switch (*view.outcome) {
     case Outcome::kSucceeded:
-      return "has succeeded";
+      return is_lease(view) ? "was released" : "has succeeded";
     case Outcome::kCancelled:
       return "was cancelled";
     case Outcome::kFailed:
@@ -157,9 +161,10 @@ Tone state_tone(const wire::JobView& view) {
 }
 
 std::string render_state(const wire::JobView& view) {
-  std::string text = "job " + job_title(view) + " ";
+  std::string text = (is_lease(view) ? "lease " : "job ") + job_title(view) + " ";
   if (view.state == JobState::kEnded) return text + ended_sentence(view);
-  text += "is " + std::string(to_string(view.state));
+  const bool held = is_lease(view) && view.state == JobState::kRunning;
+  text += held ? "is held" : "is " + std::string(to_string(view.state));
   const bool queued = view.state == JobState::kReady || view.state == JobState::kWaiting;
   if (queued) {
     if (view.position) text += " at position " + std::to_string(*view.position);
@@ -180,6 +185,7 @@ std::string render_job(const wire::JobView& view, const Canvas& canvas) {
   };
   add("id", printable(view.id));
   add("name", or_dash(view.name));
+  if (is_lease(view)) add("kind", std::string(wire::spell_job_kind(view.kind)));
   add("tenant", or_dash(view.tenant));
   add("priority", std::string(to_string(view.priority)));
   add("state", state_word(view));

@@ -16,6 +16,13 @@ bool is_queued(const wire::JobView& view) {
   return view.state == JobState::kReady || view.state == JobState::kWaiting;
 }
 
+// A lease has no program, which is what one wants to know of it first.
+std::string name_cell(const wire::JobView& view) {
+  std::string name = view.name.empty() || view.name == view.id ? "" : printable(view.name);
+  if (view.kind == wire::JobKind::kLease) name += name.empty() ? "(lease)" : " (lease)";
+  return name.empty() ? "-" : name;
+}
+
 std::string free_sentence(const QueueQuestion& question) {
   if (!question.npus_free) return "";
   return count_of(*question.npus_free, "NPU") + (*question.npus_free == 1 ? " is free" : " are free");
@@ -50,7 +57,7 @@ std::string render_queue(std::span<const wire::JobView> jobs, const QueueQuestio
   for (const wire::JobView& job : jobs) {
     table.add_row({{job.position ? std::to_string(*job.position) : "-"},
                    {printable(job.id), Tone::kBold},
-                   {job.name.empty() || job.name == job.id ? "-" : printable(job.name)},
+                   {name_cell(job)},
                    {printable(job.tenant)},
                    {std::string(to_string(job.priority))},
                    {std::to_string(job.npus_requested)},

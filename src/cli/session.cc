@@ -2,18 +2,11 @@
 
 #include <chrono>
 #include <ostream>
-#include <thread>
 
 #include "cli/render.h"
 #include "wire/errors.h"
 
 namespace tangram::cli {
-namespace {
-
-constexpr std::int64_t kPatienceMs = 60'000;
-constexpr std::chrono::milliseconds kBetweenTries(200);
-
-}  // namespace
 
 Session::Session(Streams& streams, client::ApiClient& api, OutputFormat format)
     : streams_(streams), api_(api), format_(format) {}
@@ -58,21 +51,8 @@ int Session::report(const Error& error) {
   return error.code == Code::kInternal ? wire::kExitUnavailable : wire::exit_code(error);
 }
 
-bool Patience::again_after(const Error& error) {
-  if (!is_connection_error(error)) return false;
-  const TimeMs now = wall_clock_now();
-  if (since_ == TimeMs::never()) {
-    since_ = now;
-    session_.say("tangramd does not answer; waiting for it to come back");
-  }
-  if (now.value - since_.value > kPatienceMs) return false;
-  std::this_thread::sleep_for(kBetweenTries);
-  return true;
-}
-
-bool is_connection_error(const Error& error) {
-  return error.reason == "client.unreachable" || error.reason == "client.connection_lost" ||
-         error.reason == "client.timeout";
+client::Patience patience_of(Session& session) {
+  return client::Patience([&session] { session.say("tangramd does not answer; waiting for it to come back"); });
 }
 
 TimeMs wall_clock_now() {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "cli/text.h"
 #include "client/api_client.h"
+#include "client/patience.h"
 #include "wire/types.h"
 
 namespace tangram::cli {
@@ -50,40 +51,19 @@ class Session {
   OutputFormat format_;
 };
 
-// How long a command waits for a daemon that went away, and what it says meanwhile.
-class Patience {
- public:
-  explicit Patience(Session& session) : session_(session) {}
-  // Whether to try again after `error`: says once that it waits, and sleeps before it answers yes.
-  bool again_after(const Error& error);
+// Waits for a daemon that went away, and says so.
+client::Patience patience_of(Session& session);
 
- private:
-  Session& session_;
-  TimeMs since_ = TimeMs::never();
-};
-
-// For a command that is under way: while the daemon is away, tries again until it answers or the patience is
-// over.
+// For a command that is under way, and for its first call: see client/patience.h.
 template <class T>
 Result<T> patiently(Session& session, const std::function<Result<T>()>& call) {
-  Patience patience(session);
-  while (true) {
-    Result<T> result = call();
-    if (result || !patience.again_after(result.error())) return result;
-  }
+  return client::patiently<T>(patience_of(session), call);
 }
 
-// For a command's first call: a daemon that is not there is an error at once, one that goes away while it
-// works on the call is waited for. The call must be one that may be sent twice.
 template <class T>
 Result<T> once_reached(Session& session, const std::function<Result<T>()>& call) {
-  Result<T> result = call();
-  if (result || result.error().reason != "client.connection_lost") return result;
-  return patiently<T>(session, call);
+  return client::once_reached<T>(patience_of(session), call);
 }
-
-// Whether the way to the daemon failed, as opposed to the daemon saying no.
-bool is_connection_error(const Error& error);
 
 // Now, on the wall clock.
 TimeMs wall_clock_now();

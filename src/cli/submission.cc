@@ -93,9 +93,8 @@ Result<void> require_texts(const wire::JobSubmission& job) {
   return require_text("--workdir", job.workdir);
 }
 
-}  // namespace
-
-Result<wire::JobSubmission> parse_submission(const SubmitArguments& arguments) {
+// What a job and a lease have in common.
+Result<wire::JobSubmission> parse_request(const SubmitArguments& arguments) {
   wire::JobSubmission job;
   job.tenant = arguments.tenant;
   job.name = arguments.name;
@@ -104,12 +103,23 @@ Result<wire::JobSubmission> parse_submission(const SubmitArguments& arguments) {
   if (!arguments.priority.empty()) {
     TG_TRY(job.priority, wire::parse_priority(arguments.priority, "--priority"));
   }
+  TG_TRY_VOID(parse_pairs(arguments.labels, "--label", "model=resnet50", job.labels));
+  return job;
+}
+
+}  // namespace
+
+Result<wire::LeaseRequest> parse_lease(const SubmitArguments& arguments) {
+  return parse_request(arguments);
+}
+
+Result<wire::JobSubmission> parse_submission(const SubmitArguments& arguments) {
+  TG_TRY(wire::JobSubmission job, parse_request(arguments));
   if (!arguments.restart.empty()) {
     TG_TRY(const wire::Restart restart, wire::parse_restart(arguments.restart, "--restart"));
     job.restart = restart.policy;
     job.restarts_max = restart.restarts_max;
   }
-  TG_TRY_VOID(parse_pairs(arguments.labels, "--label", "model=resnet50", job.labels));
   TG_TRY_VOID(parse_pairs(arguments.env, "--env", "BATCH=32", job.env));
   for (const auto& [name, value] : job.env) {
     if (is_environment_name(name)) continue;

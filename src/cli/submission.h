@@ -37,6 +37,9 @@ struct SubmitArguments {
 // right. Whether the request can ever be met is for the service to say.
 Result<wire::JobSubmission> parse_submission(const SubmitArguments& arguments);
 
+// The same without a program and what belongs to one.
+Result<wire::LeaseRequest> parse_lease(const SubmitArguments& arguments);
+
 // A whole number from `least` to 2^53, digits only.
 Result<std::int64_t> parse_count(std::string_view text, std::string_view option, std::int64_t least);
 

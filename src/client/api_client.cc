@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "net/client.h"
+#include "net/server_events.h"
 #include "wire/errors.h"
 
 namespace tangram::client {
@@ -12,11 +13,15 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kLeases = "/v1/leases/";
 constexpr std::string_view kIdempotencyKey = "Idempotency-Key";
 
+// The server says something every five seconds.
+constexpr milliseconds kLeaseSilence{20'000};
+
 // tenant/name is one segment: its slash is escaped.
-std::string job_path(std::string_view job, std::string_view action) {
-  std::string path = "/v1/jobs/" + net::encode_segment(job);
+std::string job_path(std::string_view job, std::string_view action, std::string_view folder = "/v1/jobs/") {
+  std::string path = std::string(folder) + net::encode_segment(job);
   if (!action.empty()) path.append("/").append(action);
   return path;
 }
@@ -56,15 +61,52 @@ struct ApiClient::Impl {
     return call(request, extra);
   }
 
-  Result<std::string> post(std::string path, std::string body, std::string_view content_type,
-                           std::string_view idempotency_key = {}) {
+  static net::ClientRequest with_body(net::Method method, std::string path, std::string body,
+                                      std::string_view content_type) {
     net::ClientRequest request;
-    request.method = net::Method::kPost;
+    request.method = method;
     request.path = std::move(path);
     if (!content_type.empty()) request.headers.add("Content-Type", std::string(content_type));
+    request.body = std::move(body);
+    return request;
+  }
+
+  // An event stream, until its end or until `on_event` wants no more.
+  Result<void> events(const net::ClientRequest& request, milliseconds silence,
+                      const std::function<Result<bool>(const net::ServerEvent&)>& on_event) {
+    net::ServerEventReader reader;
+    std::optional<Error> problem;
+    TG_TRY(const net::Response head, http.stream(request, timeout, silence, [&](std::string_view piece) {
+      const Result<bool> fed = reader.feed(piece, [&](const net::ServerEvent& event) {
+        const Result<bool> more = on_event(event);
+        if (!more) problem = more.error();
+        return more.value_or(false);
+      });
+      if (!fed) problem = fed.error();
+      return fed.value_or(false);
+    }));
+    if (head.status < 200 || head.status > 299) return fail(wire::read_problem(head.status, head.body));
+    if (problem) return fail(*std::move(problem));
+    return {};
+  }
+
+  Result<void> lease_events(net::ClientRequest request, const net::Interrupt* interrupt,
+                            const std::function<bool(const wire::LeaseView&)>& on_event) {
+    request.interrupt = interrupt;
+    return events(request, kLeaseSilence, [&](const net::ServerEvent& event) -> Result<bool> {
+      if (event.name == "problem") return fail(wire::read_problem(500, event.data));
+      if (event.name != "lease") return true;
+      TG_TRY(const wire::LeaseView view, wire::read_lease_view(event.data));
+      return on_event(view);
+    });
+  }
+
+  Result<std::string> post(std::string path, std::string body, std::string_view content_type,
+                           std::string_view idempotency_key = {}) {
+    net::ClientRequest request =
+        with_body(net::Method::kPost, std::move(path), std::move(body), content_type);
     if (!idempotency_key.empty())
       request.headers.add(std::string(kIdempotencyKey), std::string(idempotency_key));
-    request.body = std::move(body);
     return call(request);
   }
 };
@@ -108,6 +150,13 @@ Result<void> ApiClient::delete_tenant(std::string_view name) {
   request.path = "/v1/tenants/" + net::encode_segment(name);
   TG_TRY_VOID(impl_->call(request));
   return {};
+}
+
+Result<wire::QuotaView> ApiClient::set_quota(std::string_view name, const Quota& quota) {
+  TG_TRY_VOID(require_name(name, "tenant"));
+  const std::string path = "/v1/tenants/" + net::encode_segment(name) + "/quota";
+  return impl_->call(Impl::with_body(net::Method::kPut, path, wire::write(quota), kJson))
+      .and_then(wire::read_quota_view);
 }
 
 Result<wire::JobView> ApiClient::submit(const wire::JobSubmission& submission,
@@ -169,6 +218,28 @@ Result<wire::JobView> ApiClient::wait(std::string_view job, milliseconds timeout
   net::Query query;
   query.add("timeout", format_duration_ms(timeout.count()));
   return impl_->get(job_path(job, "wait"), std::move(query), timeout).and_then(wire::read_job_view);
+}
+
+Result<void> ApiClient::lease(const wire::LeaseRequest& request, const net::Interrupt* interrupt,
+                              const std::function<bool(const wire::LeaseView&)>& on_event) {
+  return impl_->lease_events(
+      Impl::with_body(net::Method::kPost, "/v1/leases", wire::write_lease_request(request), kJson), interrupt,
+      on_event);
+}
+
+Result<void> ApiClient::hold(std::string_view job, const wire::LeaseToken& token,
+                             const net::Interrupt* interrupt,
+                             const std::function<bool(const wire::LeaseView&)>& on_event) {
+  TG_TRY_VOID(require_name(job, "lease"));
+  return impl_->lease_events(
+      Impl::with_body(net::Method::kPost, job_path(job, "hold", kLeases), wire::write(token), kJson),
+      interrupt, on_event);
+}
+
+Result<wire::JobView> ApiClient::release(std::string_view job, const wire::LeaseToken& token) {
+  TG_TRY_VOID(require_name(job, "lease"));
+  return impl_->post(job_path(job, "release", kLeases), wire::write(token), kJson)
+      .and_then(wire::read_job_view);
 }
 
 Result<std::int64_t> ApiClient::logs(std::string_view job, const LogRequest& request,

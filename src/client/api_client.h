@@ -19,6 +19,10 @@
 #include "wire/schema.h"
 #include "wire/types.h"
 
+namespace tangram::net {
+class Interrupt;
+}
+
 namespace tangram::client {
 
 struct ApiClientOptions {
@@ -58,6 +62,8 @@ class ApiClient {
   Result<wire::QuotaList> tenants();
   Result<wire::QuotaView> tenant(std::string_view name);
   Result<void> delete_tenant(std::string_view name);
+  // In the place of the limits that the tenant has; everything else of it stays.
+  Result<wire::QuotaView> set_quota(std::string_view name, const Quota& quota);
 
   // `idempotency_key` may be empty; with one, a lost answer is asked for again.
   Result<wire::JobView> submit(const wire::JobSubmission& submission, std::string_view idempotency_key);
@@ -76,6 +82,15 @@ class ApiClient {
   // Returns when the job has ended or after `timeout` (at most 60 s), whichever comes first: look at the
   // state.
   Result<wire::JobView> wait(std::string_view job, std::chrono::milliseconds timeout);
+
+  // Gives what becomes of the lease, for as long as this call goes on: it is what holds the lease. Returns when
+  // the server ends the stream, or when `on_event` returns false. `interrupt` may be null.
+  Result<void> lease(const wire::LeaseRequest& request, const net::Interrupt* interrupt,
+                     const std::function<bool(const wire::LeaseView&)>& on_event);
+  // Takes a lease up again, with the token that its first event told.
+  Result<void> hold(std::string_view job, const wire::LeaseToken& token, const net::Interrupt* interrupt,
+                    const std::function<bool(const wire::LeaseView&)>& on_event);
+  Result<wire::JobView> release(std::string_view job, const wire::LeaseToken& token);
 
   // Gives the log piece by piece until its end, or with `follow` until the attempt's; `on_chunk` returns
   // false to stop. The answer is the offset of the first byte that came, which is larger than asked for where

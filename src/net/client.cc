@@ -47,19 +47,25 @@ tl::unexpected<Error> timed_out() {
               "try again, or allow more time");
 }
 
+tl::unexpected<Error> interrupted() {
+  return fail(Code::kAborted, "client.interrupted", "the call was given up before its answer came");
+}
+
 // Waits until the socket is ready for one of `events`; the events that came.
-Result<short> wait_for(int fd, short events, Deadline deadline) {
+Result<short> wait_for(int fd, short events, Deadline deadline, const Interrupt* interrupt) {
   while (true) {
+    if (interrupt != nullptr && interrupt->raised()) return interrupted();
     int timeout_ms = -1;
     if (deadline) {
       const auto left = std::chrono::ceil<milliseconds>(*deadline - Clock::now()).count();
       timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000));
     }
-    pollfd poll_fd{fd, events, 0};
-    const int ready = poll(&poll_fd, 1, timeout_ms);
-    if (ready > 0) return poll_fd.revents;
+    // A descriptor below 0 is passed over.
+    std::array<pollfd, 2> watched{{{fd, events, 0}, {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0}}};
+    const int ready = poll(watched.data(), watched.size(), timeout_ms);
+    if (ready > 0 && watched[0].revents != 0) return watched[0].revents;
     if (ready == 0) return timed_out();
-    if (errno != EINTR) return fail(system_error("cannot wait for the server", errno));
+    if (ready < 0 && errno != EINTR) return fail(system_error("cannot wait for the server", errno));
   }
 }
 
@@ -84,7 +90,7 @@ class Wire {
   // may wait to be read.
   Result<void> send(std::string_view data, Deadline deadline) {
     while (!data.empty()) {
-      TG_TRY(const short ready, wait_for(fd_, POLLIN | POLLOUT, deadline));
+      TG_TRY(const short ready, wait_for(fd_, POLLIN | POLLOUT, deadline, interrupt));
       if ((ready & POLLIN) != 0) {
         reusable = false;
         return {};
@@ -103,7 +109,7 @@ class Wire {
   // False at the end of the stream.
   Result<bool> read(Deadline deadline) {
     while (true) {
-      TG_TRY([[maybe_unused]] const short ready, wait_for(fd_, POLLIN, deadline));
+      TG_TRY([[maybe_unused]] const short ready, wait_for(fd_, POLLIN, deadline, interrupt));
       const auto space = buffer_.prepare(kReadBytes);
       const ssize_t count = ::recv(fd_, space.data(), space.size(), 0);
       if (count > 0) {
@@ -118,7 +124,8 @@ class Wire {
   }
 
   bool reusable = true;
-  bool any_read = false;  // since the request in work was sent
+  bool any_read = false;                 // since the request in work was sent
+  const Interrupt* interrupt = nullptr;  // of the request in work
 
  private:
   const int fd_;
@@ -288,6 +295,7 @@ struct HttpClient::Impl {
 
   void give_back(std::unique_ptr<Wire> wire) {
     if (!wire->reusable || wire->buffer().size() != 0) return;
+    wire->interrupt = nullptr;
     const std::lock_guard lock(mutex);
     if (idle.size() < options.idle_connections_max) idle.push_back(std::move(wire));
   }
@@ -327,6 +335,7 @@ struct HttpClient::Impl {
   Result<Begun> begin_on(std::unique_ptr<Wire> wire, const ClientRequest& request, const std::string& text,
                          Deadline deadline, bool& any_read) const {
     wire->any_read = false;
+    wire->interrupt = request.interrupt;
     TG_TRY_VOID(wire->send(text, deadline));
     auto reader = std::make_unique<AnswerReader>(*wire, request.method == Method::kHead);
     auto head = reader->read_head(deadline);

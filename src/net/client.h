@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "net/http.h"
+#include "net/interrupt.h"
 
 namespace tangram::net {
 
@@ -30,6 +31,7 @@ struct ClientRequest {
   Query query;
   Headers headers;  // Host, Content-Length and Connection are added
   std::string body;
+  const Interrupt* interrupt = nullptr;  // what may end the call early; must outlive it
 };
 
 // Every answer that arrives whole is a value, whatever its status. Errors:
@@ -38,6 +40,7 @@ struct ClientRequest {
 //   whole kDeadlineExceeded "client.timeout" kInternal "client.answer.invalid"       the answer is not HTTP
 //   kResourceExhausted "client.answer.too_large"
 //   kInvalidArgument "client.request.invalid"  a line break in a path or header
+//   kAborted "client.interrupted"           by the interrupt of the request
 class HttpClient {
  public:
   explicit HttpClient(ClientOptions options);

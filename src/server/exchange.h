@@ -57,6 +57,7 @@ void post_apply(Exchange& exchange);
 void get_tenants(Exchange& exchange);
 void get_tenant(Exchange& exchange);
 void delete_tenant(Exchange& exchange);
+void put_quota(Exchange& exchange);
 void post_jobs(Exchange& exchange);
 void get_jobs(Exchange& exchange);
 void get_job(Exchange& exchange);
@@ -64,5 +65,8 @@ void get_why(Exchange& exchange);
 void get_wait(Exchange& exchange);
 void get_logs(Exchange& exchange);
 void post_cancel(Exchange& exchange);
+void post_leases(Exchange& exchange);
+void post_hold(Exchange& exchange);
+void post_release(Exchange& exchange);
 
 }  // namespace tangram::server

@@ -9,6 +9,7 @@ namespace {
 
 using net::Method;
 using wire::AnswerInfo;
+using wire::kMediaEvents;
 using wire::kMediaJson;
 using wire::kMediaText;
 using wire::kMediaYaml;
@@ -89,6 +90,16 @@ std::vector<Route> about_tenants() {
         .answers = {json(200, "QuotaView", "the tenant")},
         .problems = {404}},
        get_tenant},
+      {Method::kPut,
+       Access::kOperator,
+       {.path = "/v1/tenants/{name}/quota",
+        .id = "setQuota",
+        .summary = "Replace all limits of a tenant; the rest of it stays",
+        .path_parameters = {kTenant},
+        .body = {{kMediaJson, "Quota"}},
+        .answers = {json(200, "QuotaView", "the tenant with its new limits")},
+        .problems = {404}},
+       put_quota},
       {Method::kDelete,
        Access::kOperator,
        {.path = "/v1/tenants/{name}",
@@ -191,12 +202,49 @@ std::vector<Route> about_one_job() {
   };
 }
 
+constexpr std::string_view kStream =
+    "events named lease, for as long as the lease lives and this connection holds it; the data is a LeaseView";
+
+std::vector<Route> about_leases() {
+  return {
+      {Method::kPost,
+       Access::kKnown,
+       {.path = "/v1/leases",
+        .id = "holdNewLease",
+        .summary = "Hold NPUs without a program, as long as the answer is read",
+        .body = {{kMediaJson, "LeaseRequest"}},
+        .answers = {{.status = 200, .doc = kStream, .contents = {{kMediaEvents}}}},
+        .problems = {404, 409, 422}},
+       post_leases},
+      {Method::kPost,
+       Access::kKnown,
+       {.path = "/v1/leases/{job}/hold",
+        .id = "holdLease",
+        .summary = "Take a lease up again on this connection",
+        .path_parameters = {kJob},
+        .body = {{kMediaJson, "LeaseToken"}},
+        .answers = {{.status = 200, .doc = kStream, .contents = {{kMediaEvents}}}},
+        .problems = {403, 404, 409}},
+       post_hold},
+      {Method::kPost,
+       Access::kKnown,
+       {.path = "/v1/leases/{job}/release",
+        .id = "releaseLease",
+        .summary = "Give the NPUs of a lease back",
+        .path_parameters = {kJob},
+        .body = {{kMediaJson, "LeaseToken"}},
+        .answers = {json(200, "JobView", "the lease, which has ended")},
+        .problems = {403, 404, 409}},
+       post_release},
+  };
+}
+
 }  // namespace
 
 const std::vector<Route>& routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
-    for (const auto& part : {about_the_daemon(), about_tenants(), about_all_jobs(), about_one_job()}) {
+    for (const auto& part : {about_the_daemon(), about_tenants(), about_all_jobs(), about_one_job(), about_leases()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -38,6 +38,18 @@ void get_tenant(Exchange& exchange) {
   exchange.responder.send(respond(200, exchange.service.tenant(exchange.caller, exchange.parts.front())));
 }
 
+void put_quota(Exchange& exchange) {
+  const auto quota = wire::read_quota(exchange.request.body);
+  if (!quota) {
+    exchange.responder.send(problem_response(quota.error()));
+    return;
+  }
+  exchange.service.set_quota(exchange.caller, exchange.parts.front(), *quota,
+                             [responder = exchange.responder](const Result<wire::QuotaView>& view) mutable {
+                               responder.send(respond(200, view));
+                             });
+}
+
 void delete_tenant(Exchange& exchange) {
   exchange.service.delete_tenant(exchange.caller, exchange.parts.front(),
                                  [responder = exchange.responder](const Result<void>& done) mutable {

@@ -38,8 +38,9 @@ std::optional<JobId> job_of(const AttemptKey& key) {
   return JobId(number);
 }
 
-// The job, if this is its present attempt and it starts or runs.
+// The job, if it has a program, this is its present attempt, and it starts or runs.
 std::optional<JobStatus> active(const State& state, JobId job, std::int32_t attempt) {
+  if (state.kind(job) != wire::JobKind::kProgram) return std::nullopt;
   auto status = state.core().job(job);
   if (!status || status->attempt != attempt) return std::nullopt;
   if (status->state != JobState::kStarting && status->state != JobState::kRunning) return std::nullopt;
@@ -110,6 +111,7 @@ Result<void> Attempts::recover() {
   const auto found = cell_.read([](const State& state) {
     std::vector<Found> jobs;
     for (const JobId job : state.core().active()) {
+      if (state.kind(job) != wire::JobKind::kProgram) continue;
       const auto status = state.core().job(job);
       const LiveJob* live = state.live(job);
       jobs.push_back({key_of(job, status->attempt), live != nullptr ? live->supervisor : std::nullopt,
@@ -269,27 +271,14 @@ void Attempts::stop_cancelled(JobId job) {
   }
 }
 
-void Attempts::on_look(const DeviceLook& look) {
-  std::map<std::uint32_t, std::string> lost;
-  for (const auto& [id, loss] : look.losses) {
-    if (loss.lost && look.at - loss.since >= std::chrono::milliseconds(options_.lost_after_ms))
-      lost[id] = loss.why;
-  }
-  if (lost.empty()) return;
-  std::vector<std::pair<AttemptKey, std::string>> struck;
-  cell_.read([&](const State& state) {
-    for (const NpuView& npu : state.core().npus()) {
-      const auto found = lost.find(npu.report.physical_id);
-      if (found == lost.end() || !npu.job.valid()) continue;
-      const auto status = state.core().job(npu.job);
-      if (status) struck.emplace_back(key_of(npu.job, status->attempt), found->second);
-    }
-  });
-  for (auto& [key, why] : struck) {
+void Attempts::on_lost(std::span<const LostJob> lost) {
+  for (const LostJob& job : lost) {
+    if (job.kind != wire::JobKind::kProgram) continue;
+    const AttemptKey key = key_of(job.job, job.attempt);
     const std::lock_guard lock(mutex_);
-    if (!stopped_.emplace(key, why).second) continue;
-    log::warn(key.job + " is stopped: " + why);
-    pool_.post([this, key = key] { stop_lost(key); });
+    if (!stopped_.emplace(key, job.why).second) continue;
+    log::warn(key.job + " is stopped: " + job.why);
+    pool_.post([this, key] { stop_lost(key); });
   }
 }
 

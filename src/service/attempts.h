@@ -1,4 +1,5 @@
-// Commands the executor for what the journal says, and reports to the writer what became of it.
+// Commands the executor for what the journal says, and reports to the writer what became of it. Leases have
+// nothing to execute and are none of its business.
 //
 //   JobStarted durable -> prepare -> AttemptPrepared durable -> go -> running -> AttemptRunning
 //                                                              exited -> AttemptEnded
@@ -17,6 +18,7 @@
 
 #include "ports/executor.h"
 #include "service/device_watch.h"
+#include "service/lost_jobs.h"
 #include "service/options.h"
 #include "service/state_cell.h"
 #include "service/timer.h"
@@ -43,8 +45,8 @@ class Attempts {
 
   // The effects of durable records; on the writer's thread.
   void on_records(std::span<const wire::JournalRecord> records);
-  // Stops the jobs that hold an NPU lost for long enough.
-  void on_look(const DeviceLook& look);
+  // Stops the programs among them.
+  void on_lost(std::span<const LostJob> lost);
   // Removes the directories of an ended job, then lets it be forgotten. Nothing while that is under way.
   void forget(JobId job, std::int32_t attempts);
 

@@ -12,15 +12,6 @@ namespace {
 
 using wire::format_job_id;
 
-Error ended_error(JobId job, const EndedJob& ended) {
-  return {Code::kFailedPrecondition,
-          "job.ended",
-          "job " + format_job_id(job) + " has ended: " + std::string(to_string(ended.outcome)),
-          "`tangram logs " + format_job_id(job) + "` shows its output",
-          {},
-          nullptr};
-}
-
 // One document on a copy of the state; on success, the record that was applied, if one was needed.
 struct Applied {
   wire::ApplyItem item;
@@ -110,15 +101,6 @@ Result<JobId> record_job(Transaction& transaction, const Options& options, const
   return job;
 }
 
-// What the client is told once it is decided; a job that was not to wait and could not start is an error,
-// although it is on record.
-Result<wire::JobView> answer_for(const State& state, const Result<JobId>& job) {
-  if (!job) return fail(job.error());
-  const auto ended = state.ended(*job);
-  if (ended && ended->outcome == Outcome::kRefused) return fail(make_refusal(state, *ended));
-  return make_job_view(state, *job);
-}
-
 Answer submit_all(Transaction& transaction, const Options& options, const Caller& caller,
                   const SubmitRequest& request) {
   if (!request.idempotency_key.empty()) {
@@ -146,10 +128,10 @@ Answer submit_all(Transaction& transaction, const Options& options, const Caller
   const State& state = transaction.state();
   if (request.submissions.batch) {
     wire::SubmitAnswer items;
-    for (const auto& job : jobs) items.items.push_back(answer_for(state, job));
+    for (const auto& job : jobs) items.items.push_back(decided_view(state, job));
     answer = {200, wire::write(items)};
   } else {
-    const auto view = answer_for(state, jobs.front());
+    const auto view = decided_view(state, jobs.front());
     answer = view ? Answer{201, wire::write(*view)} : problem(view.error());
   }
   if (recorded && !request.idempotency_key.empty()) {
@@ -189,6 +171,27 @@ void Service::delete_tenant(const Caller& caller, std::string name, Done<void> d
       std::move(done));
 }
 
+void Service::set_quota(const Caller& caller, std::string name, Quota quota, Done<wire::QuotaView> done) {
+  if (auto allowed = require_operator(caller, "set quotas"); !allowed) {
+    done(fail(std::move(allowed).error()));
+    return;
+  }
+  impl_->command<wire::QuotaView>(
+      [caller, name = std::move(name), quota](Transaction& transaction) -> Result<wire::QuotaView> {
+        const State& state = transaction.state();
+        TG_TRY(const TenantId id, find_tenant(state, caller, name));
+        wire::TenantPutRecord record;
+        record.input = {id, state.core().tenant(id)->spec};
+        record.extras = *state.extras(id);
+        const bool same = record.input.spec.quota == quota;
+        record.input.spec.quota = quota;
+        TG_TRY_VOID(state.core().check(Input(record.input)));
+        if (!same) transaction.record(record);
+        return make_quota_view(state, id);
+      },
+      std::move(done));
+}
+
 void Service::submit(const Caller& caller, SubmitRequest request, std::function<void(Answer)> done) {
   impl_->command<Answer>(
       [options = impl_->options, caller, request = std::move(request)](Transaction& transaction)
@@ -203,8 +206,8 @@ void Service::cancel(const Caller& caller, std::string reference, Done<wire::Job
       [caller, reference = std::move(reference)](Transaction& transaction) -> Result<wire::JobView> {
         const State& state = transaction.state();
         TG_TRY(const JobId job, find_job(state, caller, reference));
-        if (const auto ended = state.ended(job)) return fail(ended_error(job, *ended));
-        const wire::JobCancelledRecord record{{job}, caller.uid};
+        if (const auto ended = state.ended(job)) return fail(job_ended(job, *ended));
+        const wire::JobCancelledRecord record{{job}, caller.uid, ""};
         TG_TRY_VOID(state.core().check(Input(record.input)));
         if (!state.core().job(job)->cancel_requested) transaction.record(record);
         return make_job_view(state, job);

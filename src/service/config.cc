@@ -227,6 +227,7 @@ Result<void> read_jobs(Fields fields, Options& options) {
   TG_TRY_VOID(read_host_defaults(fields.inside("defaults"), options.host_defaults));
   TG_TRY_VOID(fields.bytes("logSize", options.log_bytes_max, Bytes::kib(4)));
   TG_TRY_VOID(fields.duration("grace", options.grace_ms, 0));
+  TG_TRY_VOID(fields.duration("leaseGrace", options.lease_grace_ms, 0));
   TG_TRY_VOID(fields.absolute_path("ascendHome", options.ascend_home));
   return fields.finish();
 }

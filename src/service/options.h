@@ -55,6 +55,8 @@ struct Options {
   HostLimits host_defaults{4'000, Bytes::gib(16), 4'096};
   std::int64_t log_bytes_max = 64LL << 20;
   std::int64_t grace_ms = 10'000;
+  // How long a lease outlives a connection that broke, or a restart of the daemon.
+  std::int64_t lease_grace_ms = 10'000;
   std::string ascend_home = "/usr/local/Ascend";
   std::string driver_directory = "/usr/local/Ascend/driver";  // on the host
   std::string work_home;                                      // HOME of a job; empty: its work directory

@@ -33,10 +33,12 @@ Service::Impl::Impl(Options given, Store& store, Executor& given_executor, Devic
       clock(given_clock),
       writer(store, cell, clock, options, meters, [this](auto records) { on_records(records); }),
       watch(devices, executor, options, [this](const DeviceLook& look) { on_look(look); }),
-      attempts(executor, cell, writer, watch, timer, options) {}
+      attempts(executor, cell, writer, watch, timer, options),
+      leases(cell, writer, timer, notifier, clock, options) {}
 
 void Service::Impl::on_records(std::span<const wire::JournalRecord> records) {
   attempts.on_records(records);
+  leases.on_records(records);
   meters.count(records);
   const auto wake = [this](JobId job) {
     const auto ended = cell.read([job](const State& state) { return state.ended(job); });
@@ -66,7 +68,10 @@ void Service::Impl::on_look(const DeviceLook& look) {
                    if (report) transaction.record(std::move(*report));
                  },
                  nullptr});
-  attempts.on_look(look);
+  const auto lost =
+      cell.read([&](const State& state) { return lost_jobs(state, look, options.lost_after_ms); });
+  attempts.on_lost(lost);
+  leases.on_lost(lost);
 }
 
 void Service::Impl::introduce() {
@@ -127,6 +132,7 @@ Result<void> Service::start() {
   }));
   impl_->introduce();
   TG_TRY_VOID(impl_->attempts.recover());
+  impl_->leases.recover();
   impl_->watch.start();
   impl_->writer.start();
   impl_->sweep();
@@ -137,6 +143,7 @@ Result<void> Service::start() {
 void Service::stop() {
   if (impl_->stopped) return;
   impl_->stopped = true;
+  impl_->leases.freeze();
   for (auto& call : impl_->waiters.take_all()) call();
   impl_->timer.stop();
   impl_->watch.stop();
@@ -249,6 +256,11 @@ Result<AttemptLog> Service::log(const Caller& caller, std::string_view reference
   const auto last = impl_->cell.read([&](const State& state) -> Result<std::int32_t> {
     TG_TRY(log.job, find_job(state, caller, reference));
     const auto ended = state.ended(log.job);
+    if ((ended ? ended->program->kind : state.kind(log.job)) == wire::JobKind::kLease) {
+      return fail(Code::kFailedPrecondition, "job.no_log",
+                  wire::format_job_id(log.job) + " is a lease: its holder's programs print elsewhere",
+                  "look where the holder was started");
+    }
     return ended ? ended->status.attempt : state.core().job(log.job)->attempt;
   });
   if (!last) return fail(last.error());

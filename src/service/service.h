@@ -19,6 +19,7 @@
 #include "ports/store.h"
 #include "service/access.h"
 #include "service/clock.h"
+#include "service/leases.h"
 #include "service/options.h"
 #include "service/views.h"
 #include "wire/schema.h"
@@ -47,6 +48,13 @@ struct AttemptLog {
   std::string path;          // empty with attempt 0
   std::int64_t bytes_max = 0;
   bool ended = false;  // nothing more is written
+};
+
+// A lease and the connection that holds it.
+struct HeldLease {
+  JobId job;
+  std::uint64_t holder = 0;  // 0: it had ended before it could be held
+  std::string token;         // of a new lease; told to its holder once
 };
 
 struct JobQuery {
@@ -80,6 +88,8 @@ class Service {
   Result<wire::QuotaList> tenants(const Caller& caller) const;
   Result<wire::QuotaView> tenant(const Caller& caller, std::string_view name) const;
   void delete_tenant(const Caller& caller, std::string name, Done<void> done);
+  // Takes the place of the limits that the tenant has; everything else of it stays.
+  void set_quota(const Caller& caller, std::string name, Quota quota, Done<wire::QuotaView> done);
 
   void submit(const Caller& caller, SubmitRequest request, std::function<void(Answer)> done);
   Result<wire::JobList> jobs(const Caller& caller, const JobQuery& query) const;
@@ -90,6 +100,21 @@ class Service {
   // called at any time, also after the answer.
   std::function<void()> wait(const Caller& caller, std::string_view reference,
                              std::chrono::milliseconds timeout, Done<wire::JobView> done);
+
+  // ---- leases: jobs without a program, alive as long as somebody holds them (docs/api.md)
+
+  // Answers when the lease is on record: given, or waiting in the queue.
+  void lease(const Caller& caller, wire::LeaseRequest request, LeaseHolder holder, Done<HeldLease> done);
+  // Makes a new connection the holder. kPermissionDenied "lease.token.wrong".
+  Result<HeldLease> hold(const Caller& caller, std::string_view reference, std::string_view token,
+                         LeaseHolder holder);
+  void release(const Caller& caller, std::string reference, std::string token, Done<wire::JobView> done);
+  // The connection has ended.
+  void let_go(const HeldLease& lease);
+  // As it is now; none: another connection holds it, or it is forgotten.
+  std::optional<wire::LeaseView> lease_view(const HeldLease& lease) const;
+  // The connections are about to end because the daemon is: that says nothing of those who hold leases.
+  void keep_leases();
 
   // `attempt`: absent, the present or last one.
   Result<AttemptLog> log(const Caller& caller, std::string_view reference,

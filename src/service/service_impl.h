@@ -11,6 +11,7 @@
 
 #include "service/attempts.h"
 #include "service/device_watch.h"
+#include "service/leases.h"
 #include "service/meters.h"
 #include "service/service.h"
 #include "service/state_cell.h"
@@ -60,6 +61,7 @@ struct Service::Impl {
   Writer writer;
   DeviceWatch watch;
   Attempts attempts;
+  Leases leases;
   bool started = false;
   bool stopped = false;
 };

@@ -89,7 +89,7 @@ void State::cancel(const wire::JobCancelledRecord& record, TimeMs at) {
   EndedJob ended = ending(job, Outcome::kCancelled, at);
   core_.apply(Input(record.input), at);
   if (core_.job(job)) return;  // runs: ends when its attempt does
-  ended.message = "cancelled before it started";
+  ended.message = record.message.empty() ? "cancelled before it started" : record.message;
   finish(std::move(ended));
 }
 
@@ -193,6 +193,11 @@ const LiveJob* State::live(JobId job) const {
 std::shared_ptr<const EndedJob> State::ended(JobId job) const {
   const auto found = ended_.find(job);
   return found == ended_.end() ? nullptr : found->second;
+}
+
+wire::JobKind State::kind(JobId job) const {
+  const LiveJob* found = live(job);
+  return found == nullptr ? wire::JobKind::kProgram : found->program->kind;
 }
 
 std::int64_t State::live_count(TenantId tenant) const {

@@ -57,6 +57,7 @@ class State {
   const std::map<JobId, std::shared_ptr<const EndedJob>>& ended_jobs() const { return ended_; }
   std::shared_ptr<const EndedJob> ended(JobId job) const;
   std::int64_t live_count(TenantId tenant) const;
+  wire::JobKind kind(JobId job) const;  // of an unfinished job; kProgram for any other
 
   // The unfinished job of that name, else the one that ended last.
   std::optional<JobId> find_job(TenantId tenant, std::string_view name) const;

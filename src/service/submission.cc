@@ -149,11 +149,10 @@ Result<void> check_uid(const State& state, const Options& options, TenantId tena
               "a uid may act for one tenant only", {{"uid", std::int64_t{uid}}});
 }
 
-}  // namespace
-
-Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Options& options,
-                                                    const Caller& caller,
-                                                    const wire::JobSubmission& submission) {
+// What a job and a lease have in common; not checked by the core yet.
+Result<wire::JobSubmittedRecord> resolve_request(const State& state, const Options& options,
+                                                 const Caller& caller,
+                                                 const wire::JobSubmission& submission) {
   TG_TRY(const TenantId tenant, tenant_of(state, caller, submission));
   TG_TRY_VOID(check_bounds(state, options, tenant));
   if (!submission.name.empty()) TG_TRY_VOID(check_job_name(state, tenant, submission.name));
@@ -167,22 +166,41 @@ Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Op
   spec.bandwidth_bps = submission.bandwidth_bps;
   spec.time_limit_ms = submission.time_limit_ms.value_or(state.core().effective_quota(tenant).run_time_ms);
   spec.no_wait = submission.no_wait;
+  record.program.name = submission.name.empty() ? wire::format_job_id(spec.id) : submission.name;
+  record.program.labels = submission.labels;
+  record.program.submitter_uid = caller.uid;
+  return record;
+}
+
+Result<wire::JobSubmittedRecord> checked(const State& state, wire::JobSubmittedRecord record) {
+  if (auto passed = state.core().check(Input(record.input)); !passed) {
+    return fail(reword_refusal(state, record.input.spec, std::move(passed).error()));
+  }
+  return record;
+}
+
+}  // namespace
+
+Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Options& options,
+                                                    const Caller& caller,
+                                                    const wire::JobSubmission& submission) {
+  TG_TRY(wire::JobSubmittedRecord record, resolve_request(state, options, caller, submission));
+  JobSpec& spec = record.input.spec;
   spec.restart = submission.restart;
   spec.restarts_max = submission.restarts_max;
-
   wire::JobProgram& program = record.program;
-  program.name = submission.name.empty() ? wire::format_job_id(spec.id) : submission.name;
-  program.labels = submission.labels;
   program.command = submission.command;
   program.env = submission.env;
   program.workdir = submission.workdir;
-  program.submitter_uid = caller.uid;
-  TG_TRY(program.host, resolve_host_limits(options, state.extras(tenant), submission.host));
+  TG_TRY(program.host, resolve_host_limits(options, state.extras(spec.tenant), submission.host));
+  return checked(state, std::move(record));
+}
 
-  if (auto checked = state.core().check(Input(record.input)); !checked) {
-    return fail(reword_refusal(state, spec, std::move(checked).error()));
-  }
-  return record;
+Result<wire::JobSubmittedRecord> resolve_lease(const State& state, const Options& options,
+                                               const Caller& caller, const wire::LeaseRequest& request) {
+  TG_TRY(wire::JobSubmittedRecord record, resolve_request(state, options, caller, request));
+  record.program.kind = wire::JobKind::kLease;
+  return checked(state, std::move(record));
 }
 
 Result<wire::TenantPutRecord> resolve_tenant(const State& state, const Options& options,

@@ -20,6 +20,10 @@ Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Op
                                                     const Caller& caller,
                                                     const wire::JobSubmission& submission);
 
+// The record of a lease that may be asked for now; nothing of a program in it.
+Result<wire::JobSubmittedRecord> resolve_lease(const State& state, const Options& options,
+                                               const Caller& caller, const wire::LeaseRequest& request);
+
 // The record that makes the tenant as the document says. A tenant without a uid is given one of the daemon's
 // range.
 Result<wire::TenantPutRecord> resolve_tenant(const State& state, const Options& options,

@@ -43,6 +43,7 @@ wire::JobView view_of(const JobStatus& status, const wire::JobProgram& program, 
   const JobSpec& spec = status.spec;
   wire::JobView view;
   view.id = format_job_id(spec.id);
+  view.kind = program.kind;
   view.name = program.name;
   view.tenant = std::move(tenant);
   view.priority = spec.priority;
@@ -263,6 +264,24 @@ Error make_refusal(const State& state, const EndedJob& refused) {
   Error error = wire::make_refusal(spec, blocker, names_of(state), Language::kEnglish);
   error.details.emplace_back("job", format_job_id(spec.id));
   return error;
+}
+
+Result<wire::JobView> decided_view(const State& state, const Result<JobId>& job) {
+  if (!job) return fail(job.error());
+  const auto ended = state.ended(*job);
+  if (ended && ended->outcome == Outcome::kRefused) return fail(make_refusal(state, *ended));
+  return make_job_view(state, *job);
+}
+
+Error job_ended(JobId job, const EndedJob& ended) {
+  const bool has_log = ended.program->kind == wire::JobKind::kProgram;
+  const std::string id = format_job_id(job);
+  return {Code::kFailedPrecondition,
+          "job.ended",
+          "job " + id + " has ended: " + std::string(to_string(ended.outcome)),
+          has_log ? "`tangram logs " + id + "` shows its output" : "`tangram describe " + id + "` tells why",
+          {},
+          nullptr};
 }
 
 Result<wire::WhyView> make_why_view(const State& state, const Caller& caller, JobId job, TimeMs now) {

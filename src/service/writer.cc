@@ -33,6 +33,11 @@ void Transaction::decide() {
   for (auto batch = state_.core().decide(now_); !batch.empty(); batch = state_.core().decide(now_)) {
     for (const Decision& decision : batch) {
       std::visit([this](const auto& d) { record(d); }, decision);
+      // Nothing has to be started for a lease: it runs as soon as it is given.
+      const auto* started = std::get_if<JobStarted>(&decision);
+      if (started != nullptr && state_.kind(started->job) == wire::JobKind::kLease) {
+        record(AttemptRunning{started->job, started->attempt});
+      }
     }
   }
 }

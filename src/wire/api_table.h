@@ -32,6 +32,7 @@ struct Parameter {
 inline constexpr std::string_view kMediaJson = "application/json";
 inline constexpr std::string_view kMediaYaml = "application/yaml";
 inline constexpr std::string_view kMediaText = "text/plain";
+inline constexpr std::string_view kMediaEvents = "text/event-stream";
 
 // A body in one of its forms. `schema` names a document of schema.h; empty: any object of JSON, else any
 // text.

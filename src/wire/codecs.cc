@@ -350,6 +350,10 @@ Codec<RequestKind> request_kind_word() {
   return word(std::array{RequestKind::kWhole, RequestKind::kSlice, RequestKind::kShare}, spell_request_kind);
 }
 
+Codec<JobKind> job_kind_word() {
+  return word(std::array{JobKind::kProgram, JobKind::kLease}, spell_job_kind);
+}
+
 Codec<ReasonCode> reason_token() {
   return word(std::array{ReasonCode::kNone,
                          ReasonCode::kQuotaNpus,

@@ -53,6 +53,7 @@ Codec<JobState> job_state_word();
 Codec<Outcome> outcome_word();
 Codec<RestartPolicy> restart_policy_word();
 Codec<RequestKind> request_kind_word();
+Codec<JobKind> job_kind_word();
 Codec<ReasonCode> reason_token();
 
 // {"key":"value"}; `check` looks at one entry, and says what is wrong with it. `schema` says of keys and

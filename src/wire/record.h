@@ -22,6 +22,7 @@ namespace tangram::wire {
 
 // What a job runs, and on whose behalf. The core never sees it.
 struct JobProgram {
+  JobKind kind = JobKind::kProgram;
   std::string name;  // as submitted, or the id
   std::map<std::string, std::string> labels;
   std::vector<std::string> command;
@@ -31,6 +32,7 @@ struct JobProgram {
   std::uint32_t submitter_uid = 0;
   std::string idempotency_key;  // empty: none was sent
   std::string request_hash;     // of the request that carried the key
+  std::string token_hash;       // kLease: of what its holder proves itself by
 
   friend bool operator==(const JobProgram&, const JobProgram&) = default;
 };
@@ -62,6 +64,7 @@ struct JobSubmittedRecord {
 struct JobCancelledRecord {
   JobCancelled input;
   std::optional<std::uint32_t> by_uid;  // absent: the daemon itself
+  std::string message;                  // why, one sentence; empty: it was asked for
 
   friend bool operator==(const JobCancelledRecord&, const JobCancelledRecord&) = default;
 };

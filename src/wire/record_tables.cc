@@ -151,6 +151,8 @@ const Table<JobProgram>& program_record_table() {
           required("submitterUid", &JobProgram::submitter_uid, any_uint32(), "who sent it"),
           required("idempotencyKey", &JobProgram::idempotency_key, text(), "empty: none"),
           required("requestHash", &JobProgram::request_hash, text(), "of the request with the key"),
+          optional("kind", &JobProgram::kind, job_kind_word(), "left out: a program"),
+          optional("tokenHash", &JobProgram::token_hash, text(), "of a lease's token"),
       },
       nullptr};
   return table;

@@ -140,6 +140,21 @@ Result<JobSubmission> read_job_submission(std::string_view json) {
   return read_whole(job_submission_table(), node, Reading::kStrict);
 }
 
+Result<LeaseRequest> read_lease_request(std::string_view json) {
+  TG_TRY(const Node node, parse_json(json, kBodyBytesMax));
+  return read_whole(lease_request_table(), node, Reading::kStrict);
+}
+
+Result<LeaseToken> read_lease_token(std::string_view json) {
+  TG_TRY(const Node node, parse_json(json, kBodyBytesMax));
+  return read_whole(lease_token_table(), node, Reading::kStrict);
+}
+
+Result<Quota> read_quota(std::string_view json) {
+  TG_TRY(const Node node, parse_json(json, kBodyBytesMax));
+  return read_whole(quota_table(), node, Reading::kStrict);
+}
+
 Result<Submissions> read_submissions(std::string_view json) {
   TG_TRY(const Node root, parse_json(json, kBatchBytesMax));
   Submissions result;
@@ -169,6 +184,15 @@ Result<Submissions> read_submissions(std::string_view json) {
 std::string write(const JobSubmission& submission) {
   return write_whole(job_submission_table(), submission);
 }
+std::string write_lease_request(const LeaseRequest& request) {
+  return write_whole(lease_request_table(), request);
+}
+std::string write(const LeaseToken& token) {
+  return write_whole(lease_token_table(), token);
+}
+std::string write(const Quota& quota) {
+  return write_whole(quota_table(), quota);
+}
 std::string write(const TenantDoc& tenant) {
   return write_whole(tenant_document_table(), tenant);
 }
@@ -190,6 +214,9 @@ std::string write_batch(std::span<const JobSubmission> submissions) {
 
 std::string write(const JobView& view) {
   return write_whole(job_view_table(), view);
+}
+std::string write(const LeaseView& view) {
+  return write_whole(lease_view_table(), view);
 }
 std::string write(const JobList& list) {
   return write_whole(job_list_table(), list);
@@ -231,6 +258,9 @@ std::string write(const SubmitAnswer& answer) {
 
 Result<JobView> read_job_view(std::string_view json) {
   return read_answer(job_view_table(), json);
+}
+Result<LeaseView> read_lease_view(std::string_view json) {
+  return read_answer(lease_view_table(), json);
 }
 Result<JobList> read_job_list(std::string_view json) {
   return read_answer(job_list_table(), json);
@@ -297,6 +327,7 @@ std::vector<DocumentInfo> documents() {
   return {tenant_document_table().info(), tenant_metadata_table().info(), tenant_spec_table().info(),
           quota_table().info(),           host_limits_table().info(),     job_document_table().info(),
           job_metadata_table().info(),    job_spec_table().info(),        job_submission_table().info(),
+          lease_request_table().info(),   lease_token_table().info(),     lease_view_table().info(),
           job_view_table().info(),        job_list_table().info(),        reason_view_table().info(),
           why_view_table().info(),        remedy_view_table().info(),     status_view_table().info(),
           npu_status_view_table().info(), quota_view_table().info(),      tenant_table().info(),

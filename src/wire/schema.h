@@ -37,6 +37,7 @@ inline constexpr std::size_t kEnvironmentMax = 1'024;
 inline constexpr std::size_t kProgramBytesMax = 128U << 10;  // arguments in all; and environment in all
 inline constexpr std::size_t kPathLengthMax = 4'095;
 inline constexpr std::size_t kMembersMax = 1'024;
+inline constexpr std::size_t kTokenLengthMax = 128;
 
 enum class Format { kJson, kYaml };
 
@@ -62,7 +63,16 @@ struct Submissions {
 };
 Result<Submissions> read_submissions(std::string_view json);
 
+// A lease: what a submission says of its request, and nothing of a program.
+Result<LeaseRequest> read_lease_request(std::string_view json);
+Result<LeaseToken> read_lease_token(std::string_view json);
+// The limits alone, as they stand in a tenant's spec.
+Result<Quota> read_quota(std::string_view json);
+
 std::string write(const JobSubmission& submission);
+std::string write_lease_request(const LeaseRequest& request);
+std::string write(const LeaseToken& token);
+std::string write(const Quota& quota);
 std::string write_batch(std::span<const JobSubmission> submissions);
 std::string write(const TenantDoc& tenant);  // the whole document: apiVersion, kind, metadata, spec
 std::string write(const Document& document);
@@ -79,6 +89,7 @@ struct Restart {
 };
 Result<Restart> parse_restart(std::string_view text, std::string_view field);
 std::string format_restart(RestartPolicy policy, std::int32_t restarts_max);
+std::string_view spell_job_kind(JobKind kind);  // "program", "lease"
 Result<Priority> parse_priority(std::string_view text, std::string_view field);
 Result<JobState> parse_job_state(std::string_view text, std::string_view field);
 Result<std::int64_t> parse_cpus(std::string_view text, std::string_view field);  // "0.5" -> 500
@@ -115,6 +126,7 @@ struct SubmitAnswer {
 };
 
 std::string write(const JobView& view);
+std::string write(const LeaseView& view);
 std::string write(const JobList& list);
 std::string write(const StatusView& view);
 std::string write(const QuotaView& view);
@@ -125,6 +137,7 @@ std::string write(const ApplyAnswer& answer);
 std::string write(const SubmitAnswer& answer);
 
 Result<JobView> read_job_view(std::string_view json);
+Result<LeaseView> read_lease_view(std::string_view json);
 Result<JobList> read_job_list(std::string_view json);
 Result<StatusView> read_status_view(std::string_view json);
 Result<QuotaView> read_quota_view(std::string_view json);

@@ -44,6 +44,8 @@ const Table<JobView>& job_view_table() {
       "A job as the service shows it.",
       {
           required("id", &JobView::id, text(), "\"j-17\""),
+          optional("kind", &JobView::kind, job_kind_word(),
+                   "lease: its holder runs programs of its own; left out: program"),
           shown("name", &JobView::name, text(), "as submitted, or the id"),
           required("tenant", &JobView::tenant, text(), "whose job it is"),
           shown("priority", &JobView::priority, priority_word(), "class of service"),
@@ -74,6 +76,24 @@ const Table<JobView>& job_view_table() {
                    "of the program"),
           optional("signal", &JobView::signal, count(), "that ended the program"),
           optional("message", &JobView::message, text(), "how it ended, one sentence"),
+      },
+      nullptr};
+  return table;
+}
+
+const Table<LeaseView>& lease_view_table() {
+  static const Table<LeaseView> table{
+      "LeaseView",
+      "A lease as its holder sees it: an event of its stream.",
+      {
+          required("job", &LeaseView::job, object(job_view_table()), "the lease as a job"),
+          secret(optional("token", &LeaseView::token, text(),
+                          "proves who holds it; in the first event of a new lease only")),
+          shown("grace", &LeaseView::grace_ms, duration_text(0),
+                "how long it outlives a broken connection, or the restart of the daemon"),
+          optional("stopping", &LeaseView::stopping, outcome_word(),
+                   "its holder is asked to release it, and so it will have ended"),
+          optional("releaseBy", &LeaseView::release_by, time_text(), "then it ends in any case"),
       },
       nullptr};
   return table;

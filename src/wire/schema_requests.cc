@@ -1,7 +1,9 @@
 // Tables of what clients send: submissions and the documents of an apply.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "wire/codecs.h"
 #include "wire/schema.h"
@@ -139,7 +141,8 @@ std::vector<Field<JobSubmission>> job_identity_fields() {
   };
 }
 
-std::vector<Field<JobSubmission>> job_request_fields() {
+// What a job and a lease have in common.
+std::vector<Field<JobSubmission>> request_fields(std::string time_limit) {
   return {
       optional("tenant", &JobSubmission::tenant, name_text(),
                "whose job it is; left out: the caller's own tenant"),
@@ -152,9 +155,13 @@ std::vector<Field<JobSubmission>> job_request_fields() {
       optional("bandwidth", &JobSubmission::bandwidth_bps, job_rate_text(),
                "booked, not shaped; left out: none"),
       shown("priority", &JobSubmission::priority, priority_word(), "left out: normal"),
-      optional("timeLimit", &JobSubmission::time_limit_ms, duration_text(1),
-               "per attempt; then SIGTERM, after a grace SIGKILL; left out: the tenant's maximum"),
+      optional("timeLimit", &JobSubmission::time_limit_ms, duration_text(1), std::move(time_limit)),
       optional("noWait", &JobSubmission::no_wait, boolean(), "refuse the job instead of letting it wait"),
+  };
+}
+
+std::vector<Field<JobSubmission>> program_fields() {
+  return {
       restart_field<JobSubmission>("what happens when an attempt is lost or fails; left out: never"),
       secret(required("command", &JobSubmission::command, command_list(),
                       "the program and its arguments; at most 1024 elements, 128 KiB in all")),
@@ -164,6 +171,18 @@ std::vector<Field<JobSubmission>> job_request_fields() {
                "where the program starts; left out: a directory of the job's own"),
       optional("host", &JobSubmission::host, object(host_limits_table()), "limits on the host"),
   };
+}
+
+template <class T>
+std::vector<Field<T>> joined(std::vector<Field<T>> first, std::vector<Field<T>> second) {
+  std::move(second.begin(), second.end(), std::back_inserter(first));
+  return first;
+}
+
+std::vector<Field<JobSubmission>> job_request_fields() {
+  return joined(
+      request_fields("per attempt; then SIGTERM, after a grace SIGKILL; left out: the tenant's maximum"),
+      program_fields());
 }
 
 template <class T>
@@ -234,14 +253,34 @@ const Table<Quota>& quota_table() {
 
 const Table<JobSubmission>& job_submission_table() {
   static const Table<JobSubmission> table = [] {
-    Table<JobSubmission> made{"JobSubmission", "Body of POST /v1/jobs.", job_identity_fields(), nullptr};
-    for (Field<JobSubmission>& field : job_request_fields()) made.fields.push_back(std::move(field));
+    Table<JobSubmission> made{"JobSubmission", "Body of POST /v1/jobs.",
+                              joined(job_identity_fields(), job_request_fields()), nullptr};
     made.check = [](Reader& reader, const Node& node, const JobSubmission& job) {
       check_job_name(reader, node, job);
       check_program(reader, node, job);
     };
     return made;
   }();
+  return table;
+}
+
+const Table<LeaseRequest>& lease_request_table() {
+  static const Table<LeaseRequest> table{
+      "LeaseRequest", "Body of POST /v1/leases.",
+      joined(job_identity_fields(),
+             request_fields("then the holder is asked to release it, and after a grace it is taken back; "
+                            "left out: the tenant's maximum")),
+      check_job_name};
+  return table;
+}
+
+const Table<LeaseToken>& lease_token_table() {
+  static const Table<LeaseToken> table{
+      "LeaseToken",
+      "Body of POST /v1/leases/{job}/hold and …/release.",
+      {secret(required("token", &LeaseToken::token, text(kTokenLengthMax),
+                       "as the first event of the lease's stream told it"))},
+      nullptr};
   return table;
 }
 
@@ -300,10 +339,9 @@ const Table<TenantDoc>& tenant_document_table() {
 
 const Table<TenantDoc>& tenant_table() {
   static const Table<TenantDoc> table = [] {
-    Table<TenantDoc> made{"TenantView", "A tenant inside of an answer.", {}, nullptr};
-    made.fields.push_back(required("name", &TenantDoc::name, name_text(), "its name"));
-    for (Field<TenantDoc>& field : tenant_body_fields()) made.fields.push_back(std::move(field));
-    return made;
+    std::vector<Field<TenantDoc>> name{required("name", &TenantDoc::name, name_text(), "its name")};
+    return Table<TenantDoc>{"TenantView", "A tenant inside of an answer.",
+                            joined(std::move(name), tenant_body_fields()), nullptr};
   }();
   return table;
 }

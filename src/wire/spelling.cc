@@ -57,6 +57,16 @@ bool take_character(std::string_view& text, char c) {
 
 }  // namespace
 
+std::string_view spell_job_kind(JobKind kind) {
+  switch (kind) {
+    case JobKind::kProgram:
+      return "program";
+    case JobKind::kLease:
+      return "lease";
+  }
+  return "program";
+}
+
 Result<void> check_name(std::string_view name, std::string_view field) {
   const bool good =
       !name.empty() && name.size() <= kNameLengthMax && is_lower_or_digit(name.front()) &&

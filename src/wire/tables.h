@@ -15,6 +15,8 @@ const Table<JobSubmission>& job_submission_table();
 const Table<JobSubmission>& job_document_table();  // apiVersion, kind, metadata, spec
 const Table<JobSubmission>& job_metadata_table();
 const Table<JobSubmission>& job_spec_table();
+const Table<LeaseRequest>& lease_request_table();
+const Table<LeaseToken>& lease_token_table();
 const Table<TenantDoc>& tenant_table();  // flat, inside of answers
 const Table<TenantDoc>& tenant_document_table();
 const Table<TenantDoc>& tenant_metadata_table();
@@ -23,6 +25,7 @@ const Table<TenantDoc>& tenant_spec_table();
 // What the service answers.
 const Table<ReasonView>& reason_view_table();
 const Table<JobView>& job_view_table();
+const Table<LeaseView>& lease_view_table();
 const Table<JobList>& job_list_table();
 const Table<NpuStatusView>& npu_status_view_table();
 const Table<StatusView>& status_view_table();

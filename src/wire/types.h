@@ -20,6 +20,9 @@
 
 namespace tangram::wire {
 
+// What holds a job's NPUs: a program that the service runs, or a caller that runs its own.
+enum class JobKind : std::uint8_t { kProgram, kLease };
+
 // ---- what clients send
 
 // Host resources of one job. Absent: the tenant's default, and without one the daemon's.
@@ -66,6 +69,16 @@ struct JobSubmission {
   friend bool operator==(const JobSubmission&, const JobSubmission&) = default;
 };
 
+// A lease is asked for like a job, but for what a program needs.
+using LeaseRequest = JobSubmission;
+
+// What proves that a caller is the holder of a lease.
+struct LeaseToken {
+  std::string token;
+
+  friend bool operator==(const LeaseToken&, const LeaseToken&) = default;
+};
+
 // ---- what the service answers
 
 // A reason as data and as a sentence with its numbers.
@@ -80,6 +93,7 @@ struct ReasonView {
 
 struct JobView {
   std::string id;  // "j-17"
+  JobKind kind = JobKind::kProgram;
   std::string name;
   std::string tenant;
   Priority priority = Priority::kNormal;
@@ -108,6 +122,18 @@ struct JobView {
   std::string message;  // how it ended, one sentence
 
   friend bool operator==(const JobView&, const JobView&) = default;
+};
+
+// A lease as its holder sees it: one event of its stream.
+struct LeaseView {
+  JobView job;
+  std::string token;          // in the first event of a new lease only
+  std::int64_t grace_ms = 0;  // how long the lease outlives a connection that broke
+  // The holder is asked to give it back, and the lease will have ended so: cancelled, timed-out, device-lost.
+  std::optional<Outcome> stopping;
+  std::optional<TimeMs> release_by;  // then it ends anyway
+
+  friend bool operator==(const LeaseView&, const LeaseView&) = default;
 };
 
 struct NpuStatusView {

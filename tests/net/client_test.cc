@@ -97,6 +97,30 @@ TEST_F(ClientTest, GivesUpOnASilentStream) {
   EXPECT_EQ(all, "x");
 }
 
+// Without this, whoever waits on a stream could be stopped only by what the server does.
+TEST_F(ClientTest, AnInterruptEndsACallThatWaits) {
+  Mailbox<StreamWriter> writers;
+  const Running serving = serve([&](const Request&, Responder responder) {
+    StreamWriter writer = responder.stream({});
+    writer.write("x");
+    writers.put(std::move(writer));
+  });
+  Interrupt interrupt;
+  ClientRequest request;
+  request.interrupt = &interrupt;
+  HttpClient http = client();
+  std::thread later;
+  const auto answer = http.stream(request, milliseconds(5000), milliseconds(0), [&](std::string_view) {
+    later = std::thread([&] { interrupt.raise(); });
+    return true;
+  });
+  later.join();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kAborted);
+  EXPECT_EQ(answer.error().reason, "client.interrupted");
+  EXPECT_EQ(http.request(request, milliseconds(5000)).error().reason, "client.interrupted") << "for good";
+}
+
 // Without this, `logs -f | head` could never end.
 TEST_F(ClientTest, AStreamEndsWhenTheCallerHasEnough) {
   Mailbox<int> cancelled;

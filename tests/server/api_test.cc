@@ -33,7 +33,8 @@ std::set<std::string> documented_calls() {
       const std::string call = cell.substr(at + 1, end - at - 1);
       at = end;
       // Tables of fields have no method in front.
-      if (!call.starts_with("GET /") && !call.starts_with("POST /") && !call.starts_with("DELETE /"))
+      if (!call.starts_with("GET /") && !call.starts_with("POST /") && !call.starts_with("PUT /") &&
+          !call.starts_with("DELETE /"))
         continue;
       calls.insert(call.substr(0, call.find('?')));
     }

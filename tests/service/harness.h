@@ -12,6 +12,7 @@
 
 #include "service/fakes.h"
 #include "service/service.h"
+#include "wire/texts.h"
 
 namespace tangram::service::testing {
 
@@ -118,6 +119,18 @@ class Machine {
   }
   Result<wire::JobView> wait(const std::string& job, std::chrono::milliseconds timeout = kPatience) {
     return call<wire::JobView>([&](auto done) { service->wait(kOperator, job, timeout, done); });
+  }
+  // Asks for a lease in the name of a connection that is never told anything.
+  Result<HeldLease> lease(const std::string& tenant, int npus, const std::string& more = "",
+                          LeaseHolder holder = {nullptr, true}, const Caller& caller = kOperator) {
+    auto request = wire::read_lease_request(R"({"tenant":")" + tenant + R"(","npus":)" +
+                                            std::to_string(npus) + more + "}");
+    if (!request) return fail(request.error());
+    return call<HeldLease>([&](auto done) { service->lease(caller, *request, holder, done); });
+  }
+  Result<wire::JobView> release(const HeldLease& lease, const std::string& token) {
+    return call<wire::JobView>(
+        [&](auto done) { service->release(kOperator, wire::format_job_id(lease.job), token, done); });
   }
   bool reaches(const std::string& job, JobState state) {
     return eventually([&] { return view(job).state == state; });

@@ -173,6 +173,17 @@ inline JobView job_view() {
   return job;
 }
 
+inline LeaseView lease_view() {
+  LeaseView lease;
+  lease.job = job_view();
+  lease.job.kind = JobKind::kLease;
+  lease.token = *text_gen();
+  lease.grace_ms = *duration_gen();
+  lease.stopping = maybe(outcome_gen());
+  lease.release_by = maybe(time_gen());
+  return lease;
+}
+
 inline NpuStatusView npu_status_view() {
   NpuStatusView npu;
   npu.npu = *rc::gen::arbitrary<std::uint32_t>();
@@ -256,6 +267,8 @@ inline JobProgram program() {
   program.submitter_uid = *rc::gen::arbitrary<std::uint32_t>();
   program.idempotency_key = *text_gen();
   program.request_hash = *text_gen();
+  program.kind = static_cast<JobKind>(*rc::gen::inRange(0, 2));
+  program.token_hash = *text_gen();
   return program;
 }
 
@@ -316,7 +329,7 @@ inline JournalRecord record(std::size_t alternative) {
     case 4:
       return JobSubmittedRecord{{job_spec()}, program()};
     case 5:
-      return JobCancelledRecord{{job_id()}, maybe(rc::gen::arbitrary<std::uint32_t>())};
+      return JobCancelledRecord{{job_id()}, maybe(rc::gen::arbitrary<std::uint32_t>()), *text_gen()};
     case 6:
       return AttemptRunning{job_id(), attempt};
     case 7:

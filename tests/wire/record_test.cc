@@ -122,7 +122,7 @@ TEST(Record, InvalidUtf8IsReplacedAndReadable) {
 
 // Without it recovery could feed the core something else than what the live daemon fed it.
 TEST(Record, TheCoreIsToldItsPartAndNothingElse) {
-  EXPECT_EQ(core_input(JobCancelledRecord{{JobId(2)}, 1000}), Input(JobCancelled{JobId(2)}));
+  EXPECT_EQ(core_input(JobCancelledRecord{{JobId(2)}, 1000, ""}), Input(JobCancelled{JobId(2)}));
   EXPECT_EQ(core_input(SettingsChanged{5}), Input(SettingsChanged{5}));
   EXPECT_EQ(core_input(JobStarted{}), std::nullopt);
   EXPECT_EQ(core_decision(JobWaits{JobId(2), ReasonCode::kNpusBusy}),

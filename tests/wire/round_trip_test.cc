@@ -26,6 +26,23 @@ RC_GTEST_PROP(RoundTrip, JobSubmission, ()) {
 RC_GTEST_PROP(RoundTrip, JobView, ()) {
   check_round_trip(test::job_view(), read_job_view);
 }
+// Without it a holder would be told of another lease than the one it has, or could not ask for what it needs.
+RC_GTEST_PROP(RoundTrip, Leases, ()) {
+  check_round_trip(test::lease_view(), read_lease_view);
+  check_round_trip(LeaseToken{*test::name_gen()}, read_lease_token);
+  check_round_trip(test::quota(), read_quota);
+  LeaseRequest asked = test::submission();
+  const Result<LeaseRequest> back = read_lease_request(write_lease_request(asked));
+  RC_ASSERT(back.has_value());
+  // A program is none of its fields.
+  asked.restart = RestartPolicy::kNever;
+  asked.restarts_max = 0;
+  asked.command.clear();
+  asked.env.clear();
+  asked.workdir.clear();
+  asked.host = {};
+  RC_ASSERT(*back == asked);
+}
 // Without it `tangram status` would show another machine than the one at hand.
 RC_GTEST_PROP(RoundTrip, StatusView, ()) {
   check_round_trip(test::status_view(), read_status_view);

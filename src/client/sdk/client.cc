@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+#include "client/patience.h"
+#include "client/sdk/convert.h"
+#include "client/sdk/impl.h"
+
+namespace tangram::api {
+namespace {
+
+using client::answer;
+using client::Patience;
+using client::patiently;
+using client::to_api;
+using client::to_wire;
+
+constexpr milliseconds kPoll{30'000};
+
+Error unsupported(const std::string& endpoint) {
+  return {ErrorCode::kUnimplemented, "client.endpoint.unsupported", "\"" + endpoint + "\" is no socket's path",
+          "name the socket of the daemon, for example /run/tangram/tangram.sock"};
+}
+
+Result<client::ApiClientOptions> options_for(const ConnectOptions& options) {
+  client::ApiClientOptions http;
+  http.timeout = options.timeout;
+  std::string endpoint = options.endpoint;
+  const char* const from_environment = std::getenv("TANGRAM_SOCKET");
+  if (endpoint.empty() && from_environment != nullptr) endpoint = from_environment;
+  if (endpoint.starts_with("unix:")) endpoint.erase(0, 5);
+  if (endpoint.find("://") != std::string::npos) return unsupported(endpoint);
+  if (!endpoint.empty()) http.socket_path = endpoint;
+  return http;
+}
+
+}  // namespace
+
+Result<Client> Client::connect(const ConnectOptions& options) {
+  auto http = options_for(options);
+  if (!http) return http.error();
+  Client client(std::make_shared<Impl>(*http));
+  if (const auto version = client.version(); !version) return version.error();
+  return client;
+}
+
+Client::Client(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::Client(Client&& other) noexcept = default;
+Client& Client::operator=(Client&& other) noexcept = default;
+Client::~Client() = default;
+
+Result<std::string> Client::version() const {
+  const auto version = impl_->http.version();
+  if (!version) return to_api(version.error());
+  return version->version;
+}
+
+Result<Status> Client::status() const {
+  return answer(impl_->http.status());
+}
+
+Result<void> Client::put_tenant(const Tenant& tenant) const {
+  const auto document = to_wire(tenant);
+  if (!document) return to_api(document.error());
+  const auto applied = impl_->http.apply(wire::write(*document), wire::Format::kJson);
+  if (!applied) return to_api(applied.error());
+  return {};
+}
+
+Result<TenantStatus> Client::tenant(std::string_view name) const {
+  return answer(impl_->http.tenant(name));
+}
+
+Result<std::vector<TenantStatus>> Client::tenants() const {
+  const auto list = impl_->http.tenants();
+  if (!list) return to_api(list.error());
+  std::vector<TenantStatus> tenants;
+  for (const wire::QuotaView& view : list->items) tenants.push_back(to_api(view));
+  return tenants;
+}
+
+Result<void> Client::delete_tenant(std::string_view name) const {
+  return answer(impl_->http.delete_tenant(name));
+}
+
+Result<TenantStatus> Client::set_quota(std::string_view tenant, const Quota& quota) const {
+  const auto limits = to_wire(quota);
+  if (!limits) return to_api(limits.error());
+  return answer(impl_->http.set_quota(tenant, *limits));
+}
+
+Result<Job> Client::submit(const JobRequest& request) const {
+  const wire::JobSubmission job = to_wire(request);
+  const std::string key =
+      request.idempotency_key.empty() ? client::make_idempotency_key("cpp-") : request.idempotency_key;
+  return answer(
+      client::once_reached<wire::JobView>(Patience(), [&] { return impl_->http.submit(job, key); }));
+}
+
+Result<Job> Client::job(std::string_view job) const {
+  return answer(impl_->http.job(job));
+}
+
+Result<std::vector<Job>> Client::jobs(const JobQuery& query) const {
+  const auto list = impl_->http.all_jobs(to_wire(query));
+  if (!list) return to_api(list.error());
+  std::vector<Job> jobs;
+  jobs.reserve(list->items.size());
+  for (const wire::JobView& view : list->items) jobs.push_back(to_api(view));
+  return jobs;
+}
+
+Result<Explanation> Client::why(std::string_view job) const {
+  return answer(impl_->http.why(job));
+}
+
+Result<Job> Client::cancel(std::string_view job) const {
+  return answer(impl_->http.cancel(job));
+}
+
+Result<Job> Client::wait(std::string_view job, std::optional<milliseconds> timeout) const {
+  using Clock = std::chrono::steady_clock;
+  const auto end = timeout ? Clock::now() + *timeout : Clock::time_point::max();
+  // The name could mean another job by the time this one has ended: the id is asked for once.
+  auto view = impl_->http.job(job);
+  while (view && view->state != tangram::JobState::kEnded) {
+    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+    if (left.count() <= 0) break;
+    const std::string id = view->id;
+    view = patiently<wire::JobView>(Patience(), [&] { return impl_->http.wait(id, std::min(left, kPoll)); });
+  }
+  return answer(view);
+}
+
+}  // namespace tangram::api
