@@ -23,11 +23,16 @@ std::optional<Bytes> asked_memory(const Request& request) {
   return request.memory_per_npu;
 }
 
+// As the job's own tenant may know them: a job's reason is read by whoever may see the job.
+wire::Names names_for(const State& state, const JobSpec& spec) {
+  return names_of(state, Caller{Caller::Kind::kTenant, 0, spec.tenant});
+}
+
 std::optional<wire::ReasonView> waiting_reason(const State& state, const JobStatus& status) {
   if (status.state != JobState::kWaiting) return std::nullopt;
   const auto blocker = state.core().blocker(status.spec, status.reason);
   if (!blocker) return wire::make_reason(status.reason, Language::kEnglish);
-  return wire::make_reason(status.spec, *blocker, names_of(state), Language::kEnglish);
+  return wire::make_reason(status.spec, *blocker, names_for(state, status.spec), Language::kEnglish);
 }
 
 std::vector<std::uint32_t> physical_ids(const Scheduler& core, const std::vector<NpuIndex>& held) {
@@ -249,7 +254,7 @@ Error reword_refusal(const State& state, const JobSpec& spec, Error error) {
   const auto code = wire::find_reason_code(error.reason);
   const auto blocker = code ? state.core().blocker(spec, *code) : std::nullopt;
   if (!blocker || !blocker->tenant.valid()) return error;  // no quota: the core says it best
-  wire::ReasonView reason = wire::make_reason(spec, *blocker, names_of(state), Language::kEnglish);
+  wire::ReasonView reason = wire::make_reason(spec, *blocker, names_for(state, spec), Language::kEnglish);
   error.message = std::move(reason.message);
   error.hint = std::move(reason.hint);
   error.details = std::move(reason.details);
@@ -261,7 +266,7 @@ Error make_refusal(const State& state, const EndedJob& refused) {
   Blocker code_only;
   code_only.reason = refused.refusal;
   const Blocker blocker = state.core().blocker(spec, refused.refusal).value_or(code_only);
-  Error error = wire::make_refusal(spec, blocker, names_of(state), Language::kEnglish);
+  Error error = wire::make_refusal(spec, blocker, names_for(state, spec), Language::kEnglish);
   error.details.emplace_back("job", format_job_id(spec.id));
   return error;
 }

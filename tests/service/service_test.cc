@@ -348,6 +348,26 @@ TEST_F(ServiceTest, NamesUnhealthyNpusToWhoeverAsks) {
   }
 }
 
+// Without this, the queue would tell a tenant what another one calls the job that NPUs are kept for.
+TEST_F(ServiceTest, ReasonsDoNotNameJobsOfOthers) {
+  machine.stop();
+  machine.options.keep_after_ms = 0;
+  machine.start();
+  machine.tenant("wide", 4);
+  const std::string holder = machine.job("team-a", 1);
+  ASSERT_TRUE(machine.reaches(holder, JobState::kRunning));
+  const std::string keeper = machine.job("wide", 4, R"(,"name":"secret-plan")");
+  ASSERT_TRUE(machine.reaches(keeper, JobState::kWaiting));
+  const std::string kept_out = machine.job("team-b", 1);
+  ASSERT_TRUE(machine.reaches(kept_out, JobState::kWaiting));
+  const auto reason = machine.view(kept_out).reason;
+  ASSERT_TRUE(reason);
+  EXPECT_EQ(reason->code, "capacity.npus.kept");
+  EXPECT_THAT(reason->message, ::testing::AllOf(HasSubstr(keeper), ::testing::Not(HasSubstr("secret-plan"))));
+  const Answer refused = machine.submit(R"({"tenant":"team-b","noWait":true,"command":["/bin/true"]})");
+  EXPECT_THAT(refused.body, ::testing::AllOf(HasSubstr(keeper), ::testing::Not(HasSubstr("secret-plan"))));
+}
+
 // Without this, a tenant could see or stop the jobs of others.
 TEST_F(ServiceTest, ATenantReachesOnlyItsOwn) {
   const std::string mine = machine.job("team-a", 1);
