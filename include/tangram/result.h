@@ -1,4 +1,5 @@
-// What a call of the Tangram client answers: a value, or an Error. Only the standard library is needed (C++20).
+// What a call of the Tangram client answers: a value, or an Error. Only the standard library is needed
+// (C++20).
 #pragma once
 
 #include <cstdint>

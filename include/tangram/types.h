@@ -83,8 +83,8 @@ struct JobRequest {
   std::string workdir;  // absolute; empty: a directory of the job's own
   HostLimits host;
   Labels labels;
-  // A second submission with the same key is the first one. Empty: the client makes one for each call, so that an
-  // answer that was lost is asked for again and never means a second job.
+  // A second submission with the same key is the first one. Empty: the client makes one for each call, so
+  // that an answer that was lost is asked for again and never means a second job.
   std::string idempotency_key;
 };
 

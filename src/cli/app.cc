@@ -109,13 +109,13 @@ void add_request(CLI::App* app, SubmitArguments& job) {
 }
 
 void add_lease(CLI::App* root, CommandLine& line) {
-  CLI::App* app = add_command(
-      root, line, "lease", "Hold NPUs for a program of this session, or until Ctrl-C",
-      "  tangram lease --tenant team-a --npus 2 -- python3 notebook.py\n"
-      "  tangram lease --tenant team-a\n"
-      "The program runs here, as you, with ASCEND_RT_VISIBLE_DEVICES set to the NPUs; they are given back when it\n"
-      "ends, and also when this command is killed. The exit code is the program's.\n",
-      [&line](Session& session) { return run_lease(session, line.lease); });
+  CLI::App* app = add_command(root, line, "lease", "Hold NPUs for a program of this session, or until Ctrl-C",
+                              "  tangram lease --tenant team-a --npus 2 -- python3 notebook.py\n"
+                              "  tangram lease --tenant team-a\n"
+                              "The program runs here, as you, with ASCEND_RT_VISIBLE_DEVICES set to the "
+                              "NPUs; they are given back when it\n"
+                              "ends, and also when this command is killed. The exit code is the program's.\n",
+                              [&line](Session& session) { return run_lease(session, line.lease); });
   add_request(app, line.lease.request);
 }
 

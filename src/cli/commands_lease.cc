@@ -21,7 +21,8 @@ namespace {
 using client::LeaseKeeper;
 using client::LeaseNews;
 
-// What a program gets that does not end when its NPUs are gone, or that is asked to while nobody says until when.
+// What a program gets that does not end when its NPUs are gone, or that is asked to while nobody says until
+// when.
 constexpr std::int64_t kGraceMs = 10'000;
 constexpr std::int64_t kPauseMs = 50;
 constexpr int kSignalBase = 128;
@@ -34,8 +35,12 @@ std::string join(const std::vector<std::uint32_t>& numbers) {
 
 std::vector<std::pair<std::string, std::string>> environment_of(const wire::JobView& lease) {
   const std::string npus = join(lease.npus);
-  return {{"ASCEND_RT_VISIBLE_DEVICES", npus}, {"ASCEND_VISIBLE_DEVICES", npus}, {"TANGRAM_NPUS", npus},
-          {"TANGRAM_JOB_ID", lease.id},        {"TANGRAM_JOB_NAME", lease.name}, {"TANGRAM_TENANT", lease.tenant}};
+  return {{"ASCEND_RT_VISIBLE_DEVICES", npus},
+          {"ASCEND_VISIBLE_DEVICES", npus},
+          {"TANGRAM_NPUS", npus},
+          {"TANGRAM_JOB_ID", lease.id},
+          {"TANGRAM_JOB_NAME", lease.name},
+          {"TANGRAM_TENANT", lease.tenant}};
 }
 
 // A number of events for poll(2).
@@ -136,7 +141,8 @@ class HeldLease {
     } else if (!news.connected && !news.over()) {
       sentence = "tangramd does not answer; the lease is taken up again when it is back";
     } else if (news.view.stopping) {
-      sentence = "lease " + job_title(news.view.job) + " is to be released: " + printable(news.view.job.message);
+      sentence =
+          "lease " + job_title(news.view.job) + " is to be released: " + printable(news.view.job.message);
     } else if (!news.over()) {
       sentence = render_state(news.view.job);
     }

@@ -97,10 +97,10 @@ Result<LocalProgram> LocalProgram::start(
   close(pipe_ends[0]);
   if (!failed) return LocalProgram(pid);
   if (pid > 0) waitpid(pid, nullptr, 0);
-  return fail(Code::kInvalidArgument, "cli.program.failed",
-              "cannot execute " + printable(command.front()) + ": " +
-                  errno_text(pid < 0 ? fork_error : number),
-              "name a program of this machine");
+  return fail(
+      Code::kInvalidArgument, "cli.program.failed",
+      "cannot execute " + printable(command.front()) + ": " + errno_text(pid < 0 ? fork_error : number),
+      "name a program of this machine");
 }
 
 void LocalProgram::signal(int number) const {

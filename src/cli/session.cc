@@ -52,7 +52,8 @@ int Session::report(const Error& error) {
 }
 
 client::Patience patience_of(Session& session) {
-  return client::Patience([&session] { session.say("tangramd does not answer; waiting for it to come back"); });
+  return client::Patience(
+      [&session] { session.say("tangramd does not answer; waiting for it to come back"); });
 }
 
 TimeMs wall_clock_now() {

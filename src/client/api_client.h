@@ -83,8 +83,8 @@ class ApiClient {
   // state.
   Result<wire::JobView> wait(std::string_view job, std::chrono::milliseconds timeout);
 
-  // Gives what becomes of the lease, for as long as this call goes on: it is what holds the lease. Returns when
-  // the server ends the stream, or when `on_event` returns false. `interrupt` may be null.
+  // Gives what becomes of the lease, for as long as this call goes on: it is what holds the lease. Returns
+  // when the server ends the stream, or when `on_event` returns false. `interrupt` may be null.
   Result<void> lease(const wire::LeaseRequest& request, const net::Interrupt* interrupt,
                      const std::function<bool(const wire::LeaseView&)>& on_event);
   // Takes a lease up again, with the token that its first event told.

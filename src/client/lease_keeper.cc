@@ -41,8 +41,8 @@ bool is_final(const Error& error) {
 LeaseKeeper::LeaseKeeper(ApiClient& api, wire::LeaseRequest request, Listener on_change)
     : api_(api), request_(std::move(request)), on_change_(std::move(on_change)) {}
 
-Result<std::unique_ptr<LeaseKeeper>> LeaseKeeper::ask(ApiClient& api,
-                                                      const wire::LeaseRequest& request, Listener on_change) {
+Result<std::unique_ptr<LeaseKeeper>> LeaseKeeper::ask(ApiClient& api, const wire::LeaseRequest& request,
+                                                      Listener on_change) {
   std::unique_ptr<LeaseKeeper> keeper(new LeaseKeeper(api, request, std::move(on_change)));
   keeper->thread_ = std::thread([self = keeper.get()] { self->run(); });
   std::unique_lock lock(keeper->mutex_);
@@ -83,7 +83,7 @@ void LeaseKeeper::run() {
     on_break(ended);
     if (news().over() || !rest()) return;
     ended = api_.hold(news().view.job.id, token_, &interrupt_,
-                       [this](const wire::LeaseView& view) { return on_event(view); });
+                      [this](const wire::LeaseView& view) { return on_event(view); });
   }
 }
 

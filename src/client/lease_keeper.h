@@ -1,5 +1,5 @@
-// Holds a lease: asks for it, keeps the connection that it lives by, and takes it up again when that connection
-// breaks or the daemon begins anew.
+// Holds a lease: asks for it, keeps the connection that it lives by, and takes it up again when that
+// connection breaks or the daemon begins anew.
 #pragma once
 
 #include <chrono>
@@ -20,9 +20,9 @@ namespace tangram::client {
 
 // What is known of the lease.
 struct LeaseNews {
-  wire::LeaseView view;         // as it was told last, without the token
-  bool connected = false;       // not: the daemon is away, and whether the lease lives on is not known
-  std::optional<Error> lost;    // it is not ours any more, and the view does not tell how it ended
+  wire::LeaseView view;       // as it was told last, without the token
+  bool connected = false;     // not: the daemon is away, and whether the lease lives on is not known
+  std::optional<Error> lost;  // it is not ours any more, and the view does not tell how it ended
   bool over() const { return lost.has_value() || view.job.state == JobState::kEnded; }
 };
 
@@ -34,8 +34,8 @@ class LeaseKeeper {
 
   // Returns when the lease is in the queue or given; the error of a request that was refused. `api` must
   // outlive the keeper.
-  static Result<std::unique_ptr<LeaseKeeper>> ask(ApiClient& api,
-                                                  const wire::LeaseRequest& request, Listener on_change);
+  static Result<std::unique_ptr<LeaseKeeper>> ask(ApiClient& api, const wire::LeaseRequest& request,
+                                                  Listener on_change);
   // Lets go: the service ends the lease by itself. To end it in order: release().
   ~LeaseKeeper();
   LeaseKeeper(const LeaseKeeper&) = delete;

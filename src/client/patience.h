@@ -22,8 +22,8 @@ class Patience {
   // `on_wait` is called once, before the first rest; may be empty.
   explicit Patience(std::function<void()> on_wait = {}) : on_wait_(std::move(on_wait)) {}
 
-  // Whether to try again after `error`: rests before it answers yes. No: the daemon has said something, or has been
-  // away for a minute.
+  // Whether to try again after `error`: rests before it answers yes. No: the daemon has said something, or
+  // has been away for a minute.
   bool again_after(const Error& error);
 
  private:
@@ -40,8 +40,8 @@ Result<T> patiently(Patience patience, const std::function<Result<T>()>& call) {
   }
 }
 
-// For a first call: a daemon that is not there is an error at once, one that goes away while it works on the call
-// is waited for. The call must be one that may be sent twice.
+// For a first call: a daemon that is not there is an error at once, one that goes away while it works on the
+// call is waited for. The call must be one that may be sent twice.
 template <class T>
 Result<T> once_reached(Patience patience, const std::function<Result<T>()>& call) {
   Result<T> result = call();

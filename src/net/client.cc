@@ -61,7 +61,8 @@ Result<short> wait_for(int fd, short events, Deadline deadline, const Interrupt*
       timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000));
     }
     // A descriptor below 0 is passed over.
-    std::array<pollfd, 2> watched{{{fd, events, 0}, {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0}}};
+    std::array<pollfd, 2> watched{
+        {{fd, events, 0}, {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0}}};
     const int ready = poll(watched.data(), watched.size(), timeout_ms);
     if (ready > 0 && watched[0].revents != 0) return watched[0].revents;
     if (ready == 0) return timed_out();

@@ -17,8 +17,8 @@ class Interrupt {
   void raise();
   bool raised() const { return raised_; }
 
-  // Readable once it is raised: for poll(2). Below 0 when the process has no descriptor left; calls then end at
-  // their own deadlines only.
+  // Readable once it is raised: for poll(2). Below 0 when the process has no descriptor left; calls then end
+  // at their own deadlines only.
   int fd() const { return fd_; }
 
  private:

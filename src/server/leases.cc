@@ -30,8 +30,8 @@ void post_hold(Exchange& exchange) {
     return;
   }
   const auto stream = make_stream(exchange);
-  stream->begin(exchange.service.hold(exchange.caller, exchange.parts.front(), token->token,
-                                      stream->holder()));
+  stream->begin(
+      exchange.service.hold(exchange.caller, exchange.parts.front(), token->token, stream->holder()));
 }
 
 void post_release(Exchange& exchange) {

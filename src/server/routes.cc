@@ -203,7 +203,8 @@ std::vector<Route> about_one_job() {
 }
 
 constexpr std::string_view kStream =
-    "events named lease, for as long as the lease lives and this connection holds it; the data is a LeaseView";
+    "events named lease, for as long as the lease lives and this connection holds it; the data is a "
+    "LeaseView";
 
 std::vector<Route> about_leases() {
   return {
@@ -214,7 +215,7 @@ std::vector<Route> about_leases() {
         .summary = "Hold NPUs without a program, as long as the answer is read",
         .body = {{kMediaJson, "LeaseRequest"}},
         .answers = {{.status = 200, .doc = kStream, .contents = {{kMediaEvents}}}},
-        .problems = {404, 409, 422}},
+        .problems = {403, 404, 409, 422, 501}},
        post_leases},
       {Method::kPost,
        Access::kKnown,
@@ -244,7 +245,8 @@ std::vector<Route> about_leases() {
 const std::vector<Route>& routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
-    for (const auto& part : {about_the_daemon(), about_tenants(), about_all_jobs(), about_one_job(), about_leases()}) {
+    for (const auto& part :
+         {about_the_daemon(), about_tenants(), about_all_jobs(), about_one_job(), about_leases()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -62,9 +62,8 @@ void Service::lease(const Caller& caller, wire::LeaseRequest request, LeaseHolde
 
 Result<HeldLease> Service::hold(const Caller& caller, std::string_view reference, std::string_view token,
                                 LeaseHolder holder) {
-  TG_TRY(const JobId job, impl_->cell.read([&](const State& state) {
-    return find_lease(state, caller, reference, token);
-  }));
+  TG_TRY(const JobId job,
+         impl_->cell.read([&](const State& state) { return find_lease(state, caller, reference, token); }));
   return HeldLease{job, impl_->leases.attach(job, std::move(holder)), {}};
 }
 

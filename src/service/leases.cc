@@ -123,9 +123,8 @@ void Leases::begin_stop(JobId job, Entry& entry, Outcome outcome, std::string me
   log::info("lease " + wire::format_job_id(job) + " is to be released: " + message);
   entry.stop = LeaseStop{outcome, message, TimeMs(clock_.now().value + stop_grace_ms_)};
   cancel(entry.limit);
-  entry.limit = timer_.after(milliseconds(stop_grace_ms_), [this, job, outcome, why = std::move(message)] {
-    end(job, outcome, why);
-  });
+  entry.limit = timer_.after(milliseconds(stop_grace_ms_),
+                             [this, job, outcome, why = std::move(message)] { end(job, outcome, why); });
   tell(entry);
 }
 
@@ -161,9 +160,8 @@ void Leases::detach(JobId job, std::uint64_t number) {
   if (entry.holder.certain) {
     end(job, Outcome::kLost, "its holder went away without releasing it");
   } else {
-    begin_grace(
-        job, entry,
-        "its holder went away and did not come back within " + format_duration_ms(hold_grace_ms_));
+    begin_grace(job, entry,
+                "its holder went away and did not come back within " + format_duration_ms(hold_grace_ms_));
   }
 }
 

@@ -1,7 +1,7 @@
 // Who holds which lease, and what becomes of one that nobody holds any more.
 //
-// A lease is a job without a program. Its holder is whoever has the connection that asked for it, or that took
-// it up again with its token:
+// A lease is a job without a program. Its holder is whoever has the connection that asked for it, or that
+// took it up again with its token:
 //
 //   connection ends, and that is certain (a local socket: the kernel knows) -> the lease ends
 //   connection ends, and a network may be to blame; or the daemon began anew -> it ends after a grace, unless

@@ -60,8 +60,8 @@ Error reword_refusal(const State& state, const JobSpec& spec, Error error);
 // What a client is told of a --no-wait job that could not start at once.
 Error make_refusal(const State& state, const EndedJob& refused);
 
-// What a client is told of a job once it is decided; one that was not to wait and could not start is an error,
-// although it is on record.
+// What a client is told of a job once it is decided; one that was not to wait and could not start is an
+// error, although it is on record.
 Result<wire::JobView> decided_view(const State& state, const Result<JobId>& job);
 
 // What a client is told who wants something of a job that is over.

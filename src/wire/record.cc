@@ -107,11 +107,11 @@ auto core_records() {
           "job_submitted", {input_field<JobSubmittedRecord>(job_submitted_table()),
                             required("program", &JobSubmittedRecord::program, object(program_record_table()),
                                      "what it runs")}),
-      record_of<JobCancelledRecord>("job_cancelled", {input_field<JobCancelledRecord>(job_cancelled_table()),
-                                                      optional("byUid", &JobCancelledRecord::by_uid,
-                                                               any_uint32(), "left out: the daemon"),
-                                                      optional("message", &JobCancelledRecord::message,
-                                                               text(), "left out: it was asked for")}),
+      record_of<JobCancelledRecord>(
+          "job_cancelled",
+          {input_field<JobCancelledRecord>(job_cancelled_table()),
+           optional("byUid", &JobCancelledRecord::by_uid, any_uint32(), "left out: the daemon"),
+           optional("message", &JobCancelledRecord::message, text(), "left out: it was asked for")}),
       record_of<AttemptRunning>("attempt_running",
                                 {job_field<AttemptRunning>(), attempt_field<AttemptRunning>()}),
       record_of<AttemptEndedRecord>(

@@ -275,12 +275,11 @@ const Table<LeaseRequest>& lease_request_table() {
 }
 
 const Table<LeaseToken>& lease_token_table() {
-  static const Table<LeaseToken> table{
-      "LeaseToken",
-      "Body of POST /v1/leases/{job}/hold and …/release.",
-      {secret(required("token", &LeaseToken::token, text(kTokenLengthMax),
-                       "as the first event of the lease's stream told it"))},
-      nullptr};
+  static const Table<LeaseToken> table{"LeaseToken",
+                                       "Body of POST /v1/leases/{job}/hold and …/release.",
+                                       {secret(required("token", &LeaseToken::token, text(kTokenLengthMax),
+                                                        "as the first event of the lease's stream told it"))},
+                                       nullptr};
   return table;
 }
 

@@ -1,4 +1,5 @@
-// What a holder makes of the stream that it holds its lease by, of one that breaks, and of a daemon that goes.
+// What a holder makes of the stream that it holds its lease by, of one that breaks, and of a daemon that
+// goes.
 #include "client/lease_keeper.h"
 
 #include <gtest/gtest.h>
@@ -60,16 +61,18 @@ class LeaseKeeperTest : public testing::Test {
   void come() {
     net::ServerOptions options;
     options.endpoint = net::UnixEndpoint{folder_ + "/s", 0600, std::nullopt, std::nullopt};
-    auto server = net::HttpServer::start(options, [this](const net::Request& request, net::Responder responder) {
-      Handler handler;
-      {
-        const std::lock_guard lock(mutex_);
-        bodies_[request.path] = request.body;
-        handler = on[request.path];
-      }
-      if (handler) return handler(request, std::move(responder));
-      responder.send({404, {}, wire::write_problem({Code::kNotFound, "job.unknown", "no job", "", {}, nullptr})});
-    });
+    auto server =
+        net::HttpServer::start(options, [this](const net::Request& request, net::Responder responder) {
+          Handler handler;
+          {
+            const std::lock_guard lock(mutex_);
+            bodies_[request.path] = request.body;
+            handler = on[request.path];
+          }
+          if (handler) return handler(request, std::move(responder));
+          responder.send(
+              {404, {}, wire::write_problem({Code::kNotFound, "job.unknown", "no job", "", {}, nullptr})});
+        });
     ASSERT_TRUE(server) << server.error().to_string();
     server_ = std::move(*server);
   }
@@ -154,7 +157,8 @@ TEST_F(LeaseKeeperTest, TellsTheWaitAndTheGrant) {
 
 // Without this, a refusal would look like a lease that never comes.
 TEST_F(LeaseKeeperTest, ARefusalIsTheErrorThatItWas) {
-  const Error there{Code::kPolicyRefused, "quota.npus.above_limit", "2 asked, 1 allowed", "ask for 1", {}, nullptr};
+  const Error there{
+      Code::kPolicyRefused, "quota.npus.above_limit", "2 asked, 1 allowed", "ask for 1", {}, nullptr};
   set("/v1/leases", answer(422, wire::write_problem(there)));
   const auto keeper = ask();
   ASSERT_FALSE(keeper);
@@ -190,8 +194,9 @@ TEST_F(LeaseKeeperTest, LearnsThatItCameTooLate) {
   wire::JobView ended = lease(JobState::kEnded).job;
   ended.outcome = Outcome::kLost;
   set("/v1/jobs/j-7", answer(200, wire::write(ended)));
-  set("/v1/leases/j-7/hold", answer(409, wire::write_problem({Code::kFailedPrecondition, "job.ended",
-                                                              "job j-7 has ended: lost", "", {}, nullptr})));
+  set("/v1/leases/j-7/hold",
+      answer(409, wire::write_problem(
+                      {Code::kFailedPrecondition, "job.ended", "job j-7 has ended: lost", "", {}, nullptr})));
   come();
   const LeaseNews news = (*keeper)->wait_over(kPatience);
   EXPECT_EQ(news.view.job.outcome, Outcome::kLost);

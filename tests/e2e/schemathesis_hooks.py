@@ -23,6 +23,10 @@ def before_call(context, case, kwargs):
     one name."""
     if is_negative(case):
         return
+    if case.path == "/v1/leases" and isinstance(case.body, dict):
+        case.body.setdefault("tenant", TENANT)
+        case.body["npus"] = 4096  # more than there are: the stream of a lease that is given would never end
+        return
     names = set()
     for number, document in enumerate(documents(case.body)):
         if not isinstance(document, dict):

@@ -111,8 +111,8 @@ TEST_F(LeasesTest, TheStreamTellsEveryChangeAndEndsWithTheLease) {
   ASSERT_TRUE(first.job.reason);
   EXPECT_EQ(first.job.reason->code, "quota.npus.exceeded");
   api.machine.world.finish({job, 1}, Outcome::kSucceeded, 0);
-  ASSERT_TRUE(service::testing::eventually(
-      [&] { return holder.views().back().job.state == JobState::kRunning; }));
+  ASSERT_TRUE(
+      service::testing::eventually([&] { return holder.views().back().job.state == JobState::kRunning; }));
   const std::string path = "/v1/leases/" + first.job.id + "/release";
   const auto released = api.post(path, wire::write(wire::LeaseToken{first.token}));
   ASSERT_EQ(released.status, 200) << released.body;

@@ -304,7 +304,8 @@ TEST_F(LeaseTest, HasNoLog) {
   EXPECT_EQ(log.error().reason, "job.no_log");
 }
 
-// Without this, a full disk would end a lease that could not be written, or acknowledge one that is not there.
+// Without this, a full disk would end a lease that could not be written, or acknowledge one that is not
+// there.
 TEST_F(LeaseTest, AFullDiskGivesNothingAndTakesNothing) {
   const HeldLease lease = taken("team-a", 1);
   machine.store.set_full(true);

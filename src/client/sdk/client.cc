@@ -19,7 +19,8 @@ using client::to_wire;
 constexpr milliseconds kPoll{30'000};
 
 Error unsupported(const std::string& endpoint) {
-  return {ErrorCode::kUnimplemented, "client.endpoint.unsupported", "\"" + endpoint + "\" is no socket's path",
+  return {ErrorCode::kUnimplemented, "client.endpoint.unsupported",
+          "\"" + endpoint + "\" is no socket's path",
           "name the socket of the daemon, for example /run/tangram/tangram.sock"};
 }
 

@@ -73,14 +73,16 @@ constexpr Twins<RestartPolicy, api::Restart, 3> kRestarts{{
 
 template <class Table, class Ours>
 auto theirs(const Table& table, Ours word) {
-  const auto found = std::find_if(table.begin(), table.end(), [word](const auto& t) { return t.first == word; });
+  const auto found =
+      std::find_if(table.begin(), table.end(), [word](const auto& t) { return t.first == word; });
   TG_ASSERT(found != table.end(), "every word has its twin");
   return found->second;
 }
 
 template <class Table, class Theirs>
 auto ours(const Table& table, Theirs word) {
-  const auto found = std::find_if(table.begin(), table.end(), [word](const auto& t) { return t.second == word; });
+  const auto found =
+      std::find_if(table.begin(), table.end(), [word](const auto& t) { return t.second == word; });
   // A number that the caller cast into an enumeration: the first word stands for it.
   return found == table.end() ? table.front().first : found->first;
 }
@@ -189,7 +191,8 @@ Result<tangram::Quota> to_wire(const api::Quota& quota) {
   TG_TRY(result.run_time_ms, checked("run_time", run_time));
   if (!quota.priorities) return result;
   result.priorities = PrioritySet{0};
-  for (const api::Priority priority : *quota.priorities) result.priorities.insert(ours(kPriorities, priority));
+  for (const api::Priority priority : *quota.priorities)
+    result.priorities.insert(ours(kPriorities, priority));
   return result;
 }
 

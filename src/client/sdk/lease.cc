@@ -22,11 +22,12 @@ Error ended_early(const client::LeaseNews& news) {
 Error not_in_time(const client::LeaseNews& news) {
   const wire::JobView& job = news.view.job;
   if (!news.connected) {
-    return {ErrorCode::kUnavailable, "client.unreachable", "the daemon went away while lease " + job.id + " waited",
-            "ask for it again"};
+    return {ErrorCode::kUnavailable, "client.unreachable",
+            "the daemon went away while lease " + job.id + " waited", "ask for it again"};
   }
   if (!job.reason) {
-    return {ErrorCode::kNotNow, "lease.timeout", "lease " + job.id + " was not given in time", "allow more time"};
+    return {ErrorCode::kNotNow, "lease.timeout", "lease " + job.id + " was not given in time",
+            "allow more time"};
   }
   return {ErrorCode::kNotNow, job.reason->code, job.reason->message, job.reason->hint};
 }
