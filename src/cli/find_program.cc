@@ -31,7 +31,8 @@ std::string find_on_path(const std::string& name, std::string_view search_path) 
     search_path.remove_prefix(std::min(end + 1, search_path.size()));
     // A relative directory means another place inside the job.
     if (directory.empty() || directory[0] != '/') continue;
-    std::string path = directory + '/' + name;
+    std::string path = directory;
+    path.append(1, '/').append(name);
     if (is_executable(path)) return path;
   }
   return name;

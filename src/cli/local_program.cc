@@ -35,7 +35,7 @@ std::vector<std::string> merged(const std::vector<std::pair<std::string, std::st
     for (const auto& [name, value] : more) replaced = replaced || text.starts_with(name + "=");
     if (!replaced) all.emplace_back(text);
   }
-  for (const auto& [name, value] : more) all.push_back(name + "=" + value);
+  for (const auto& [name, value] : more) all.emplace_back(name).append("=").append(value);
   return all;
 }
 

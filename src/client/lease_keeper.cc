@@ -47,7 +47,8 @@ Result<std::unique_ptr<LeaseKeeper>> LeaseKeeper::ask(ApiClient& api, const wire
   keeper->thread_ = std::thread([self = keeper.get()] { self->run(); });
   std::unique_lock lock(keeper->mutex_);
   keeper->changed_.wait(lock, [&] { return keeper->begun_ || keeper->refused_; });
-  if (keeper->refused_) return fail(*keeper->refused_);
+  const std::optional<Error>& refused = keeper->refused_;
+  if (refused) return fail(*refused);
   lock.unlock();
   return keeper;
 }

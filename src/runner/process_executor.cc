@@ -428,8 +428,9 @@ bool ProcessExecutor::settle(const AttemptKey& key, Attempt& attempt, Calls& cal
   }
   const Result<std::optional<AttemptExit>> record =
       settle_attempt(attempt.dir, key, attempt.identity, boot_id_);
-  if (record && *record) {
-    calls.emplace_back([this, record = **record] { sink_.exited(record); });
+  const std::optional<AttemptExit> ended = record ? *record : std::nullopt;
+  if (ended) {
+    calls.emplace_back([this, exit = *ended] { sink_.exited(exit); });
     return true;
   }
   if (!record && !attempt.warned) {

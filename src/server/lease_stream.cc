@@ -74,7 +74,7 @@ void LeaseStream::update() {
 }
 
 void LeaseStream::send_locked(bool& over) {
-  if (!writer_) return;
+  if (!writer_ || !lease_) return;
   const auto view = service_.lease_view(*lease_);
   over = !view || view->job.state == JobState::kEnded;
   if (!view) {

@@ -10,8 +10,6 @@
 namespace tangram::service {
 namespace {
 
-using wire::format_job_id;
-
 // One document on a copy of the state; on success, the record that was applied, if one was needed.
 struct Applied {
   wire::ApplyItem item;

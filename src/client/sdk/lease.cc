@@ -42,7 +42,7 @@ Result<Lease> Client::allocate(const LeaseRequest& request, std::optional<millis
   }
   auto keeper = LeaseKeeper::ask(impl_->http, client::to_wire(request), std::move(listener));
   if (!keeper) return to_api(keeper.error());
-  client::LeaseNews news = (*keeper)->wait_given(timeout);
+  const client::LeaseNews news = (*keeper)->wait_given(timeout);
   if (!news.over() && news.view.job.state != tangram::JobState::kRunning) {
     // What is given at the last moment goes back as well.
     (void)(*keeper)->release();
@@ -59,7 +59,7 @@ Lease::Lease(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Lease::Lease(Lease&& other) noexcept = default;
 
 Lease& Lease::operator=(Lease&& other) noexcept {
-  Lease old(std::move(*this));
+  const Lease old(std::move(*this));
   impl_ = std::move(other.impl_);
   return *this;
 }
