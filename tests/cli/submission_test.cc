@@ -22,11 +22,11 @@ TEST(ParseSubmission, LeavesOutWhatIsNotGiven) {
 
 // Without it a program would silently be given other bytes than those that were typed.
 TEST(ParseSubmission, RefusesWhatJsonCannotCarry) {
-  for (const auto& change : {+[](SubmitArguments& a) { a.command.push_back("\xff"); },
-                             +[](SubmitArguments& a) { a.env = {"A=\xff\xfe"}; },
-                             +[](SubmitArguments& a) { a.workdir = "/tmp/\xff"; }}) {
-    SubmitArguments arguments = minimal();
-    change(arguments);
+  std::vector<SubmitArguments> all(3, minimal());
+  all[0].command.emplace_back("\xff");
+  all[1].env = {"A=\xff\xfe"};
+  all[2].workdir = "/tmp/\xff";
+  for (const SubmitArguments& arguments : all) {
     const auto job = parse_submission(arguments);
     ASSERT_FALSE(job);
     EXPECT_NE(job.error().message.find("UTF-8"), std::string::npos) << job.error().to_string();

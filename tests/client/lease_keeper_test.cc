@@ -67,7 +67,7 @@ class LeaseKeeperTest : public testing::Test {
           {
             const std::lock_guard lock(mutex_);
             bodies_[request.path] = request.body;
-            handler = on[request.path];
+            handler = handlers_[request.path];
           }
           if (handler) return handler(request, std::move(responder));
           responder.send(
@@ -111,7 +111,7 @@ class LeaseKeeperTest : public testing::Test {
   }
   void set(const std::string& path, Handler handler) {
     const std::lock_guard lock(mutex_);
-    on[path] = std::move(handler);
+    handlers_[path] = std::move(handler);
   }
   Result<std::unique_ptr<LeaseKeeper>> ask() {
     wire::LeaseRequest request;
@@ -134,7 +134,7 @@ class LeaseKeeperTest : public testing::Test {
  private:
   std::string folder_;
   std::mutex mutex_;
-  std::map<std::string, Handler> on;
+  std::map<std::string, Handler> handlers_;
   std::map<std::string, std::string> bodies_;
   std::optional<net::StreamWriter> writer_;
   std::unique_ptr<net::HttpServer> server_;
