@@ -115,9 +115,9 @@ def show(outcome, verbose):
 
 
 def add_totals(path, passed, failed):
-    previous = [0, 0]
-    if path.exists():
-        previous = [int(word) for word in path.read_text().split()]
+    """A file that is missing or empty counts as nothing so far."""
+    words = path.read_text().split() if path.exists() else []
+    previous = [int(word) for word in words] or [0, 0]
     path.write_text(f"{previous[0] + passed} {previous[1] + failed}\n")
 
 
