@@ -106,7 +106,7 @@ TEST(Robustness, WhenTheDriverDiesWaitsEndAndARestartIsAFreshMachine) {
   machine.kill_hard();
   const auto killed = std::chrono::steady_clock::now();
   EXPECT_EQ(program.join(), 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(5))
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(30))
       << "the product alone takes 68 s";
   machine.start();
   EXPECT_EQ(machine.memory_used_by_programs(0), 0U);
