@@ -85,9 +85,10 @@ class LeaseKeeperTest : public testing::Test {
   // The call is answered with a stream that begins so and stays open until the test writes more.
   Handler stream(std::string first) {
     return [this, first = std::move(first)](const net::Request&, net::Responder responder) {
+      // Before the first byte is out: the test may write as soon as it is read.
+      const std::lock_guard lock(mutex_);
       net::StreamWriter writer = responder.stream({200, {}, first});
       writer.on_cancel([writer]() mutable { writer.finish(); });
-      const std::lock_guard lock(mutex_);
       writer_ = writer;
     };
   }
