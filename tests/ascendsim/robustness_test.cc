@@ -210,10 +210,12 @@ TEST(Robustness, HostileBytesHurtOnlyTheirSender) {
     std::size_t size = random() % packet.size() + 1;
     if (plausible) {
       // A right header with any type, NPU and body: must be answered or refused, never crash.
-      const RequestHeader header{kMagic, kProtocolVersion, static_cast<RequestType>(random() % 14),
+      const RequestHeader header{kMagic, kProtocolVersion, static_cast<RequestType>(random() % 24),
                                  static_cast<std::uint32_t>(random() % 16)};
       std::memcpy(packet.data(), &header, sizeof header);
-      size = sizeof header + random() % 4 * 8;
+      const auto small = static_cast<std::uint32_t>(random() % 8);  // so that some bodies mean something
+      std::memcpy(packet.data() + sizeof header, &small, sizeof small);
+      size = sizeof header + random() % 7 * 8;
     }
     EXPECT_EQ(send(fd, packet.data(), size, MSG_NOSIGNAL), static_cast<ssize_t>(size));
     if (round % 3 == 0) {

@@ -96,7 +96,7 @@ aclError device_info(const NpuRecord& npu, aclrtDevAttr attribute, int64_t* valu
       *value = npu.phy_id;
       return ACL_SUCCESS;
     case ACL_DEV_ATTR_IS_VIRTUAL:
-      *value = 0;
+      *value = npu.vdev_id == kNoVdev ? 0 : 1;
       return ACL_SUCCESS;
   }
   return fail(ACL_ERROR_INVALID_PARAM,

@@ -38,6 +38,13 @@ aclError fail(const CallResult& result, const std::string& what) {
       return fail(ACL_ERROR_RT_AICORE_TIMEOUT, what + ": a task ran too long");
     case Status::kAborted:
       return fail(ACL_ERROR_RT_STREAM_ABORT, what + ": the stream was aborted");
+    case Status::kBusy:
+      return fail(ACL_ERROR_RT_DRV_INTERNAL_ERROR, what + ": the NPU is cut into virtual devices (ret:13)");
+    case Status::kOccupied:
+      return fail(ACL_ERROR_RT_DRV_INTERNAL_ERROR, what + ": another container holds the device (ret:87)");
+    case Status::kUnsupported:
+    case Status::kNoSuchVdev:
+      break;
   }
   return fail(ACL_ERROR_RT_DRV_INTERNAL_ERROR, what + ": the driver answered nonsense");
 }

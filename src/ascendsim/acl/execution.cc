@@ -46,6 +46,10 @@ aclError error_of(Status status) {
     case Status::kOutOfMemory:
     case Status::kLimit:
     case Status::kNotOpen:
+    case Status::kUnsupported:
+    case Status::kBusy:
+    case Status::kNoSuchVdev:
+    case Status::kOccupied:
       break;
   }
   return ACL_ERROR_RT_INTERNAL_ERROR;

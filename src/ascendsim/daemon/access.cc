@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bitset>
 #include <cerrno>
 #include <fstream>
 #include <optional>
@@ -84,64 +83,107 @@ std::optional<std::string> read_text(const std::string& path) {
   return text.str();
 }
 
-using Allowed = std::bitset<kNpusMax>;
+// For each device of the list: may it be opened?
+using Allowed = std::vector<char>;
 
 // Runs in the probe: joins the cgroup and opens each node. "No such device or address" is what an allowed
 // node says, because no driver stands behind its major.
-[[noreturn]] void probe(const std::string& cgroup, const NodeSet& nodes,
-                        const std::vector<std::uint32_t>& phy_ids, int result_fd) {
+[[noreturn]] void probe(const std::string& cgroup, const std::vector<std::string>& paths, int result_fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int procs = open((cgroup + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
   if (procs < 0 || write(procs, "0", 1) != 1) _exit(1);
-  std::uint64_t mask = 0;
-  for (const std::uint32_t phy_id : phy_ids) {
-    const std::string path = nodes.folder + "/davinci" + std::to_string(phy_id);
+  for (const std::string& path : paths) {
     const int node = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (node >= 0 || errno == ENXIO) mask |= std::uint64_t{1} << phy_id;
+    const char allowed = node >= 0 || errno == ENXIO ? 1 : 0;
     if (node >= 0) close(node);
+    if (write(result_fd, &allowed, 1) != 1) _exit(1);
   }
-  _exit(write(result_fd, &mask, sizeof mask) == sizeof mask ? 0 : 1);
+  _exit(0);
+}
+
+// Nothing when the answers do not come: the cgroup may be frozen.
+std::optional<Allowed> read_answers(int fd, std::size_t count) {
+  Allowed allowed(count, 0);
+  std::size_t have = 0;
+  while (have < count) {
+    pollfd wait{fd, POLLIN, 0};
+    if (poll(&wait, 1, 200) != 1) return std::nullopt;
+    const ssize_t got = read(fd, allowed.data() + have, count - have);
+    if (got <= 0) return std::nullopt;
+    have += static_cast<std::size_t>(got);
+  }
+  return allowed;
 }
 
 // A list that begins with "everything" may still hide exceptions (v1), so the kernel itself is asked: a child
 // of ours tries from within the cgroup. Nothing when it could not be tried.
 std::optional<Allowed> probe_cgroup(const std::string& cgroup, const NodeSet& nodes,
-                                    const std::vector<std::uint32_t>& phy_ids) {
+                                    const std::vector<DeviceNode>& devices) {
+  std::vector<std::string> paths;
+  paths.reserve(devices.size());
+  for (const DeviceNode& device : devices) paths.push_back(nodes.folder + "/" + device.name());
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   const Descriptor reader(ends[0]);
   Descriptor writer(ends[1]);
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
-  if (child == 0) probe(cgroup, nodes, phy_ids, writer.get());
+  if (child == 0) probe(cgroup, paths, writer.get());
   writer.reset();
-  // The cgroup may be frozen: the probe gets a deadline.
-  pollfd wait{reader.get(), POLLIN, 0};
-  std::uint64_t mask = 0;
-  const bool answered = poll(&wait, 1, 200) == 1 && read(reader.get(), &mask, sizeof mask) == sizeof mask;
+  auto answers = read_answers(reader.get(), paths.size());
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  if (!answered) return std::nullopt;
-  return Allowed(mask);
+  return answers;
 }
 
-Allowed cgroup_allows(pid_t peer, const NodeSet& nodes, const std::vector<std::uint32_t>& phy_ids) {
-  Allowed all;
-  for (const std::uint32_t phy_id : phy_ids) all.set(phy_id);
+Allowed cgroup_allows(pid_t peer, const NodeSet& nodes, const std::vector<DeviceNode>& devices) {
+  Allowed all(devices.size(), 1);
+  Allowed none(devices.size(), 0);
   static const std::optional<Hierarchy> hierarchy = device_hierarchy();
   if (!hierarchy) return all;
   const auto theirs = device_cgroup(peer, hierarchy->v2);
-  if (!theirs) return {};
+  if (!theirs) return none;
   if (*theirs == "/" || theirs == device_cgroup(getpid(), hierarchy->v2)) return all;
   const std::string folder = hierarchy->mount_point + *theirs;
-  if (hierarchy->v2) return probe_cgroup(folder, nodes, phy_ids).value_or(Allowed{});
+  if (hierarchy->v2) return probe_cgroup(folder, nodes, devices).value_or(none);
   const auto list = read_text(folder + "/devices.list");
-  if (!list) return {};
-  Allowed allowed;
-  for (const std::uint32_t phy_id : phy_ids)
-    allowed.set(phy_id, device_list_allows(*list, nodes.major, phy_id));
+  if (!list) return none;
+  Allowed allowed = none;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    allowed[i] = device_list_allows(*list, nodes.major, devices[i].minor) ? 1 : 0;
+  }
   if (list->rfind("a ", 0) != 0) return allowed;
-  return probe_cgroup(folder, nodes, phy_ids).value_or(allowed);
+  return probe_cgroup(folder, nodes, devices).value_or(allowed);
+}
+
+// Is there a node of this device in the peer's root, under a name that the driver takes for it?
+bool sees(int root, const NodeSet& nodes, bool in_container, const DeviceNode& device) {
+  const std::string folder = in_container ? "/dev/" : nodes.folder + "/";
+  if (has_node(root, folder + device.name(), nodes.major, device.minor)) return true;
+  if (!device.virtual_device || !in_container) return false;
+  if (has_node(root, folder + "davinci" + std::to_string(device.minor), nodes.major, device.minor))
+    return true;
+  for (std::uint32_t number = 0; number < kNpusMax; ++number) {
+    if (has_node(root, folder + "davinci" + std::to_string(number), nodes.major, device.minor)) return true;
+  }
+  return false;
+}
+
+// Root with all it can do: in our user namespace and with the capability that containers are denied.
+bool is_privileged(pid_t peer) {
+  constexpr std::uint64_t kSysAdmin = std::uint64_t{1} << 21U;
+  struct stat ours{};
+  struct stat theirs{};
+  const bool same_users = stat("/proc/self/ns/user", &ours) == 0 &&
+                          stat(proc_path(peer, "ns/user").c_str(), &theirs) == 0 &&
+                          ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+  if (!same_users) return false;
+  std::ifstream status(proc_path(peer, "status"));
+  for (std::string word; status >> word;) {
+    std::uint64_t capabilities = 0;
+    if (word == "CapEff:") return (status >> std::hex >> capabilities) && (capabilities & kSysAdmin) != 0;
+  }
+  return false;
 }
 
 }  // namespace
@@ -166,32 +208,35 @@ bool device_list_allows(const std::string& list, std::uint32_t major, std::uint3
 }
 
 bool same_mount_namespace(pid_t one, pid_t other) {
-  struct stat a{};
-  struct stat b{};
-  return stat(proc_path(one, "ns/mnt").c_str(), &a) == 0 &&
-         stat(proc_path(other, "ns/mnt").c_str(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  const MountNamespace of_one = mount_namespace(one);
+  return of_one.inode != 0 && of_one == mount_namespace(other);
 }
 
-PeerAccess peer_access(pid_t peer, const NodeSet& nodes, const std::vector<std::uint32_t>& phy_ids) {
+MountNamespace mount_namespace(pid_t pid) {
+  struct stat status{};
+  if (stat(proc_path(pid, "ns/mnt").c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+PeerAccess peer_access(pid_t peer, const NodeSet& nodes, const std::vector<DeviceNode>& devices) {
   PeerAccess access;
   access.in_container = !same_mount_namespace(peer, getpid());
+  access.privileged = is_privileged(peer);
   if (nodes.major == 0) {
-    access.phy_ids = phy_ids;
+    for (const DeviceNode& device : devices) access.minors.push_back(device.minor);
     return access;
   }
   const std::string root_path = access.in_container ? proc_path(peer, "root") : "/";
-  const std::string folder = access.in_container ? "/dev" : nodes.folder;
   const Descriptor root(open(root_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) return access;
-  std::vector<std::uint32_t> visible;
-  for (const std::uint32_t phy_id : phy_ids) {
-    if (has_node(root.get(), folder + "/davinci" + std::to_string(phy_id), nodes.major, phy_id)) {
-      visible.push_back(phy_id);
-    }
+  std::vector<DeviceNode> visible;
+  for (const DeviceNode& device : devices) {
+    if (sees(root.get(), nodes, access.in_container, device)) visible.push_back(device);
   }
-  const Allowed allowed = cgroup_allows(peer, nodes, phy_ids);
-  for (const std::uint32_t phy_id : visible) {
-    if (allowed.test(phy_id)) access.phy_ids.push_back(phy_id);
+  if (visible.empty()) return access;
+  const Allowed allowed = cgroup_allows(peer, nodes, visible);
+  for (std::size_t i = 0; i < visible.size(); ++i) {
+    if (allowed[i] != 0) access.minors.push_back(visible[i].minor);
   }
   return access;
 }

@@ -43,10 +43,12 @@ struct Client {
   bool ring_bell = false;
 
   bool in_container = false;
+  bool privileged = false;
+  bool shut_out = false;  // another container holds a device that this one would have to share
   std::uint64_t access_checked_ns = 0;
-  std::vector<std::uint32_t> npus;                 // logic id -> index of the machine's list
-  std::set<std::uint32_t> open;                    // indices
-  std::map<std::uint32_t, std::uint32_t> streams;  // id -> index of the NPU
+  std::vector<std::uint32_t> npus;                 // logic id -> unit, see Driver
+  std::set<std::uint32_t> open;                    // units
+  std::map<std::uint32_t, std::uint32_t> streams;  // id -> unit
   std::uint32_t next_stream = 1;
 
   // What we believe of the rings; the shared copies may say anything.

@@ -16,13 +16,23 @@
 namespace ascendsim {
 namespace {
 
+// Room for every virtual device that there could be; most units never exist.
+std::size_t unit_count(const Machine& machine) {
+  return machine.npus.size() * (1 + VnpuBook::kPerChipMax);
+}
+
 std::vector<std::uint64_t> usable_bytes(const Machine& machine) {
-  std::vector<std::uint64_t> usable;
-  usable.reserve(machine.npus.size());
-  for (const NpuDescription& npu : machine.npus) {
-    usable.push_back(npu.model.memory_bytes - npu.model.memory_bytes_system);
+  std::vector<std::uint64_t> usable(unit_count(machine), 0);
+  for (std::size_t i = 0; i < machine.npus.size(); ++i) {
+    usable[i] = machine.npus[i].model.memory_bytes - machine.npus[i].model.memory_bytes_system;
   }
   return usable;
+}
+
+VnpuBook book_of(const NpuDescription& npu) {
+  const ChipModel& model = npu.model;
+  return {npu.phy_id, vnpu_board(model.chip_name, model.board_id, model.ai_cores, model.ai_cpus,
+                                 static_cast<std::uint32_t>(model.memory_bytes >> 20U))};
 }
 
 }  // namespace
@@ -51,15 +61,42 @@ bool RingMapping::create(Descriptor* memory) {
 }
 
 Driver::Driver(Machine machine, NodeSet nodes)
-    : driver_version_(machine.driver_version),
+    : streams_(unit_count(machine), 0),
+      vnpu_(machine.vnpu),
+      boot_ms_(machine.boot_ms),
+      driver_version_(machine.driver_version),
       compute_mode_(machine.compute_mode),
       nodes_(std::move(nodes)),
       ledger_(usable_bytes(machine)),
-      timeline_(machine.npus.size(), [this](ClientId id, const NoticeEntry& notice) { post(id, notice); }) {
+      timeline_(unit_count(machine), [this](ClientId id, const NoticeEntry& notice) { post(id, notice); }) {
   for (NpuDescription& npu : machine.npus) {
-    phy_ids_.push_back(npu.phy_id);
-    npus_.push_back({std::move(npu), Health::kOk, 0});
+    VnpuBook book = book_of(npu);
+    npus_.push_back({std::move(npu), std::move(book)});
   }
+}
+
+std::uint32_t Driver::npu_of(std::uint32_t unit) const {
+  const auto count = static_cast<std::uint32_t>(npus_.size());
+  return unit < count ? unit : (unit - count) / VnpuBook::kPerChipMax;
+}
+
+std::uint32_t Driver::unit_of(std::uint32_t npu, const Vdev& vdev) const {
+  return static_cast<std::uint32_t>(npus_.size()) + npu * VnpuBook::kPerChipMax + vdev.number;
+}
+
+const ChipModel& Driver::model_of(std::uint32_t unit) const {
+  return is_whole(unit) ? npus_[unit].description.model : slices_.at(unit).model;
+}
+
+DeviceNode Driver::node_of(std::uint32_t unit) const {
+  if (is_whole(unit)) return {npus_[unit].description.phy_id, false};
+  return {slices_.at(unit).vdev.id, true};
+}
+
+std::vector<std::uint32_t> Driver::units_of(std::uint32_t npu) const {
+  std::vector<std::uint32_t> units{npu};
+  for (const auto& [id, vdev] : npus_[npu].book.vdevs()) units.push_back(unit_of(npu, vdev));
+  return units;
 }
 
 Client* Driver::add_client(Descriptor socket, Descriptor process, pid_t pid, uid_t uid) {
@@ -91,7 +128,7 @@ Client* Driver::find(ClientId id) {
 void Driver::remove_client(ClientId id) {
   Client* client = find(id);
   if (client == nullptr) return;
-  for (const auto& [stream, npu] : client->streams) --npus_[npu].streams;
+  for (const auto& [stream, unit] : client->streams) --streams_[unit];
   timeline_.drop_client(id, monotonic_ns());
   ledger_.release(id);
   clients_.erase(id);
@@ -160,7 +197,7 @@ bool Driver::take(Client& client, const TaskEntry& entry, std::uint64_t now_ns) 
   if (!valid) return false;
   client.last_task = entry.task;
   ++client.unfinished;
-  const ChipModel& chip = npus_[stream->second].description.model;
+  const ChipModel& chip = model_of(stream->second);
   timeline_.submit(client.id, entry.stream,
                    {entry.task, submitted_ns, entry.after, task_cost_ns(chip, entry), entry.kind});
   return true;
@@ -171,38 +208,89 @@ std::uint64_t Driver::advance() {
 }
 
 void Driver::refresh_access(Client& client) {
-  const PeerAccess access = peer_access(client.pid, nodes_, phy_ids_);
+  std::map<std::uint32_t, std::uint32_t> units;  // by minor
+  std::vector<DeviceNode> devices;
+  const auto add = [&](std::uint32_t unit) {
+    devices.push_back(node_of(unit));
+    units.emplace(devices.back().minor, unit);
+  };
+  for (std::uint32_t npu = 0; npu < npus_.size(); ++npu) add(npu);
+  for (const auto& [unit, slice] : slices_) add(unit);
+  const PeerAccess access = peer_access(client.pid, nodes_, devices);
   client.in_container = access.in_container;
+  client.privileged = access.privileged;
   client.npus.clear();
-  for (const std::uint32_t phy_id : access.phy_ids) {
-    const auto found = std::find(phy_ids_.begin(), phy_ids_.end(), phy_id);
-    client.npus.push_back(static_cast<std::uint32_t>(found - phy_ids_.begin()));
+  std::set<std::uint32_t> whole;
+  for (const std::uint32_t minor : access.minors) {
+    const std::uint32_t unit = units.at(minor);
+    if (is_whole(unit)) whole.insert(unit);
+    // Who may use an NPU sees the NPU and not its parts.
+    const bool hidden = !is_whole(unit) && whole.count(npu_of(unit)) != 0;
+    if (!hidden && client.npus.size() < kNpusMax) client.npus.push_back(unit);
   }
   client.access_checked_ns = monotonic_ns();
+  occupy(client);
 }
 
-bool Driver::may_still_use(const Client& client, std::uint32_t npu) const {
-  const PeerAccess access = peer_access(client.pid, nodes_, {phy_ids_[npu]});
-  return !access.phy_ids.empty();
+void Driver::occupy(Client& client) {
+  client.shut_out = false;
+  if (!client.in_container || client.privileged) return;
+  const MountNamespace space = mount_namespace(client.pid);
+  occupancy_.settle(monotonic_ns(), 0);
+  for (const std::uint32_t unit : client.npus) {
+    client.shut_out |= !npus_[npu_of(unit)].shared && occupancy_.held_by_another(unit, space);
+  }
+  if (client.shut_out) return;
+  occupancy_.enter(client.npus, space, container_id_of(client.pid));
 }
 
-std::uint32_t Driver::busy(std::uint32_t npu, Engine engine) const {
-  return timeline_.busy_percent(npu, engine, monotonic_ns());
+bool Driver::may_still_use(const Client& client, std::uint32_t unit) const {
+  return exists(unit) && !peer_access(client.pid, nodes_, {node_of(unit)}).minors.empty();
 }
 
-void Driver::close_npu(Client& client, std::uint32_t npu) {
+bool Driver::opened_by_any(std::uint32_t unit) const {
+  return std::ranges::any_of(clients_,
+                             [unit](const auto& entry) { return entry.second->open.count(unit) != 0; });
+}
+
+std::uint32_t Driver::busy(std::uint32_t unit, Engine engine) const {
+  const std::uint64_t now_ns = monotonic_ns();
+  const std::uint32_t percent = timeline_.busy_percent(unit, engine, now_ns);
+  if (!is_whole(unit)) return percent;
+  std::uint32_t core_percents = 0;
+  for (const auto& [id, vdev] : npus_[unit].book.vdevs()) {
+    core_percents += timeline_.busy_percent(unit_of(unit, vdev), engine, now_ns) * vdev.shape->ai_cores;
+  }
+  return percent + core_percents / npus_[unit].description.model.ai_cores;
+}
+
+bool Driver::load_known(std::uint32_t unit) const {
+  return vnpu_.load_known_when_cut || !npus_[npu_of(unit)].book.cut();
+}
+
+std::uint64_t Driver::memory_used(std::uint32_t unit) const {
+  const ChipModel& model = model_of(unit);
+  std::uint64_t used = model.memory_bytes_system + ledger_.used(unit);
+  if (is_whole(unit) && vnpu_.memory_seen_on_host) {
+    for (const auto& [id, vdev] : npus_[unit].book.vdevs()) used += ledger_.used(unit_of(unit, vdev));
+  }
+  // A slice is promised all of its size; what its device system takes of it shows while there is room.
+  return std::min(used, model.memory_bytes);
+}
+
+void Driver::close_unit(Client& client, std::uint32_t unit) {
   const std::uint64_t now_ns = monotonic_ns();
   for (auto it = client.streams.begin(); it != client.streams.end();) {
-    if (it->second == npu) {
+    if (it->second == unit) {
       timeline_.drop_stream(client.id, it->first, now_ns);
-      --npus_[npu].streams;
+      --streams_[unit];
       it = client.streams.erase(it);
     } else {
       ++it;
     }
   }
-  ledger_.release_npu(client.id, npu);
-  client.open.erase(npu);
+  ledger_.release_npu(client.id, unit);
+  client.open.erase(unit);
 }
 
 }  // namespace ascendsim

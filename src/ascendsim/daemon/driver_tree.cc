@@ -65,10 +65,12 @@ void install_file(const std::string& from, const std::string& to) {
   if (error) log_warning("cannot install " + to + ": " + error.message());
 }
 
-bool make_node(const std::string& path, std::uint32_t major, std::uint32_t minor) {
-  unlink(path.c_str());
-  return mknod(path.c_str(), S_IFCHR | kNodeMode, makedev(major, minor)) == 0 &&
-         chmod(path.c_str(), kNodeMode) == 0;
+// Virtual devices end with the boot that made them.
+void remove_virtual_nodes(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with("vdavinci")) unlink(entry.path().c_str());
+  }
 }
 
 std::uint32_t remembered_major(const std::string& path) {
@@ -81,6 +83,7 @@ std::uint32_t remembered_major(const std::string& path) {
 NodeSet install_nodes(const std::string& root, const Machine& machine) {
   NodeSet nodes;
   nodes.folder = root + "/dev";
+  remove_virtual_nodes(nodes.folder);
   const std::string record = root + "/driver/run/device-major";
   const std::ifstream devices("/proc/devices");
   std::ostringstream text;
@@ -89,11 +92,12 @@ NodeSet install_nodes(const std::string& root, const Machine& machine) {
   bool made = major != 0;
   int error_number = ENOSPC;
   for (const NpuDescription& npu : machine.npus) {
-    made = made && make_node(nodes.folder + "/davinci" + std::to_string(npu.phy_id), major, npu.phy_id);
+    made =
+        made && make_device_node(nodes.folder + "/davinci" + std::to_string(npu.phy_id), major, npu.phy_id);
     if (!made) break;
   }
   for (const auto& [name, minor] : kCommonNodes)
-    made = made && make_node(nodes.folder + "/" + name, major, minor);
+    made = made && make_device_node(nodes.folder + "/" + name, major, minor);
   if (!made) error_number = major == 0 ? ENOSPC : errno;
   const std::string probe = nodes.folder + "/davinci_manager";
   if (made) {
@@ -160,6 +164,12 @@ std::uint32_t free_major(const std::string& proc_devices, std::uint32_t preferre
   return 0;
 }
 
+bool make_device_node(const std::string& path, std::uint32_t major, std::uint32_t minor) {
+  unlink(path.c_str());
+  return mknod(path.c_str(), S_IFCHR | kNodeMode, makedev(major, minor)) == 0 &&
+         chmod(path.c_str(), kNodeMode) == 0;
+}
+
 Result<DriverTree> install_driver_tree(const std::string& root, const std::string& library_folder,
                                        const Machine& machine) {
   if (const auto made = make_folder(root); !made) return fail(made.error());
@@ -167,7 +177,8 @@ Result<DriverTree> install_driver_tree(const std::string& root, const std::strin
   DriverTree tree;
   tree.root = fs::canonical(root, error).string();
   if (error) return fail("cannot resolve " + root + ": " + error.message());
-  for (const char* folder : {"/driver/lib64", "/driver/tools", "/driver/run", "/dev"}) {
+  for (const char* folder :
+       {"/driver/lib64", "/driver/tools", "/driver/run", "/dev", "/etc", "/run/vnpu_cfg_lock"}) {
     if (const auto made = make_folder(tree.root + folder); !made) return fail(made.error());
   }
   auto lock = take_lock(tree.root + "/driver/run/ascendsimd.lock");

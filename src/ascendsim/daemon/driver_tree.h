@@ -17,6 +17,8 @@ struct DriverTree {
   Descriptor lock;      // held for life
   Descriptor listener;  // the socket, listening
 
+  // Where the driver library remembers virtual devices over a boot.
+  std::string recover_file() const { return root + "/etc/vnpu.cfg"; }
   std::string socket_path() const { return root + "/driver/run/ascendsim.sock"; }
 };
 
@@ -24,6 +26,9 @@ struct DriverTree {
 // missing there is left out with a warning, and so are the nodes where making them is not permitted.
 Result<DriverTree> install_driver_tree(const std::string& root, const std::string& library_folder,
                                        const Machine& machine);
+
+// A character node for all users; one that was there is replaced.
+bool make_device_node(const std::string& path, std::uint32_t major, std::uint32_t minor);
 
 // Takes the socket away, so that a client is told at once that nobody is there.
 void remove_socket(const DriverTree& tree);

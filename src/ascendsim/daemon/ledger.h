@@ -16,7 +16,8 @@ struct MemoryUse {
   std::uint64_t bytes_peak = 0;
 };
 
-// Not thread-safe. NPUs are indices of the machine's list. Invariant: used(npu) is the sum over all clients.
+// Not thread-safe. NPUs are numbers of the caller's, virtual devices among them. Invariant: used(npu) is the
+// sum over all clients.
 class Ledger {
  public:
   static constexpr std::size_t kAllocationsPerClientMax = 65536;
@@ -31,6 +32,9 @@ class Ledger {
   Status free(ClientId client, std::uint64_t allocation);
   void release_npu(ClientId client, std::uint32_t npu);
   void release(ClientId client);
+
+  // For a virtual device that comes or goes. What is held must be released before.
+  void set_usable(std::uint32_t npu, std::uint64_t bytes) { npus_[npu].usable = bytes; }
 
   std::uint64_t usable(std::uint32_t npu) const { return npus_[npu].usable; }
   std::uint64_t used(std::uint32_t npu) const { return npus_[npu].used; }

@@ -52,6 +52,8 @@ class Reader {
   ChipModel chip(const YAML::Node& node, const std::string& field, const std::string& name) const;
   NpuDescription npu(const YAML::Node& node, const std::string& field, std::uint32_t index,
                      const std::map<std::string, ChipModel>& chips) const;
+  VnpuBehaviour vnpu(const YAML::Node& node) const;
+  bool yes(const YAML::Node& map, const std::string& field, const char* key, bool otherwise) const;
   static std::string join(const std::string& field, const std::string& key) {
     return field.empty() ? key : field + "." + key;
   }
@@ -153,10 +155,33 @@ NpuDescription Reader::npu(const YAML::Node& node, const std::string& field, std
   return npu;
 }
 
+bool Reader::yes(const YAML::Node& map, const std::string& field, const char* key, bool otherwise) const {
+  const YAML::Node node = map[key];
+  if (!node) return otherwise;
+  const std::string given = node.IsScalar() ? node.Scalar() : "";
+  if (given != "true" && given != "false") {
+    reject(node, join(field, key), "'" + given + "' is not true or false");
+  }
+  return given == "true";
+}
+
+VnpuBehaviour Reader::vnpu(const YAML::Node& node) const {
+  expect_fields(node, "vnpu", {"create_ms", "memory_seen_on_host", "load_known_when_cut"});
+  VnpuBehaviour behaviour;
+  if (node["create_ms"]) {
+    behaviour.create_ms = static_cast<std::uint32_t>(number(node, "vnpu", "create_ms", 0, 60'000));
+  }
+  behaviour.memory_seen_on_host = yes(node, "vnpu", "memory_seen_on_host", behaviour.memory_seen_on_host);
+  behaviour.load_known_when_cut = yes(node, "vnpu", "load_known_when_cut", behaviour.load_known_when_cut);
+  return behaviour;
+}
+
 Machine Reader::machine(const YAML::Node& root) const {
-  expect_fields(root, "", {"driver_version", "compute", "chips", "npus"});
+  expect_fields(root, "", {"driver_version", "compute", "boot_ms", "vnpu", "chips", "npus"});
   Machine machine;
   machine.driver_version = text(root, "", "driver_version", 31);
+  if (root["vnpu"]) machine.vnpu = vnpu(root["vnpu"]);
+  if (root["boot_ms"]) machine.boot_ms = static_cast<std::uint32_t>(number(root, "", "boot_ms", 0, 600'000));
   const std::string compute = root["compute"] ? text(root, "", "compute", 16) : "full";
   if (compute == "full") {
     machine.compute_mode = ComputeMode::kFull;

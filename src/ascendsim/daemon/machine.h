@@ -43,8 +43,17 @@ struct NpuDescription {
   ChipModel model;
 };
 
+// How this machine's driver behaves about virtual devices: drivers differ.
+struct VnpuBehaviour {
+  std::uint32_t create_ms = 300;     // until a new device's node is there
+  bool memory_seen_on_host = true;   // a slice's use shows in its chip's memory
+  bool load_known_when_cut = false;  // a cut chip still says how busy it is
+};
+
 struct Machine {
   std::string driver_version;
+  std::uint32_t boot_ms = 500;  // what a chip takes to start again
+  VnpuBehaviour vnpu;
   ComputeMode compute_mode = ComputeMode::kFull;
   std::vector<NpuDescription> npus;  // ascending by phy_id
 };

@@ -174,6 +174,7 @@ void Server::settle() {
   for (const ClientId id : doomed) driver_->remove_client(id);
   // An engine may have come free with a client that went.
   set_timer(doomed.empty() ? next_ns : 0);
+  if (driver_->reboot_asked()) stopping_ = true;
 }
 
 void Server::set_timer(std::uint64_t at_ns) const {

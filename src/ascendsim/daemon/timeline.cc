@@ -35,7 +35,9 @@ std::optional<Engine> engine_of(TaskKind kind) {
 
 }  // namespace
 
-Timeline::Timeline(std::size_t npus, Post post) : post_(std::move(post)), npus_(npus) {}
+Timeline::Timeline(std::size_t npus, Post post) : post_(std::move(post)), npus_(npus), first_ready_(npus) {
+  for (auto& engines : first_ready_) engines.fill(kNever);
+}
 
 void Timeline::add_stream(ClientId client, std::uint32_t stream, std::uint32_t npu, std::uint32_t priority) {
   Stream& added = streams_[{client, stream}];
@@ -129,15 +131,13 @@ std::uint64_t Timeline::ready_time(const Stream& stream) const {
   return ready_ns;
 }
 
-Timeline::Choice Timeline::choose() const {
+Timeline::Choice Timeline::choose() {
   struct Ready {
     Stream* stream;
     std::uint64_t ready_ns;
     std::size_t engine;
   };
-  // When each engine will start its next task: free, and somebody ready.
-  std::vector<std::array<std::uint64_t, kEngineCount>> first_ready(npus_.size());
-  for (auto& engines : first_ready) engines.fill(kNever);
+  // first_ready_: when somebody is first ready for each engine. There may be many engines and few at work.
   std::vector<Ready> ready;
   ready.reserve(active_.size());
   Choice best;
@@ -149,7 +149,8 @@ Timeline::Choice Timeline::choose() const {
     if (engine) {
       const auto index = static_cast<std::size_t>(*engine);
       ready.push_back({stream, ready_ns, index});
-      first_ready[stream->npu][index] = std::min(first_ready[stream->npu][index], ready_ns);
+      std::uint64_t& first = first_ready_[stream->npu][index];
+      first = std::min(first, ready_ns);
     } else if (ready_ns < best.start_ns) {
       best = {stream, ready_ns, ready_ns};
       best_is_mark = true;
@@ -157,7 +158,7 @@ Timeline::Choice Timeline::choose() const {
   }
   for (const auto& [stream, ready_ns, engine] : ready) {
     const std::uint64_t free_ns = npus_[stream->npu].engines[engine].free_ns;
-    const std::uint64_t start_ns = std::max(free_ns, first_ready[stream->npu][engine]);
+    const std::uint64_t start_ns = std::max(free_ns, first_ready_[stream->npu][engine]);
     if (ready_ns > start_ns || start_ns > best.start_ns) continue;
     if (start_ns == best.start_ns) {
       // A mark at the same instant goes first: it may make a task of higher priority ready for this very
@@ -168,6 +169,7 @@ Timeline::Choice Timeline::choose() const {
     best = {stream, ready_ns, start_ns};
     best_is_mark = false;
   }
+  for (const Ready& one : ready) first_ready_[one.stream->npu][one.engine] = kNever;
   return best;
 }
 

@@ -99,13 +99,14 @@ class Timeline {
   using StreamKey = std::pair<ClientId, std::uint32_t>;
 
   std::uint64_t ready_time(const Stream& stream) const;
-  Choice choose() const;
+  Choice choose();
   void start(const Choice& choice);
   void abort_queue(Stream& stream, Status status, std::uint64_t now_ns);
   void mark_ended(ClientId client, std::uint64_t task, std::uint64_t end_ns);
 
   Post post_;
   std::vector<Npu> npus_;
+  std::vector<std::array<std::uint64_t, kEngineCount>> first_ready_;  // of choose(), all kNever between calls
   std::map<StreamKey, Stream> streams_;
   std::map<StreamKey, Stream*> active_;  // those with a queue that no host task holds
   std::unordered_map<ClientId, Marks> marks_;

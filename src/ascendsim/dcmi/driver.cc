@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <string_view>
+#include <thread>
 
 #include "ascendsim/dcmi/dcmi_interface_api.h"
 
@@ -12,7 +15,13 @@ namespace {
 
 const char kInThisLibrary = 0;
 
-int code_of(const CallResult& result) {
+}  // namespace
+
+bool has_hbm(const NpuRecord& npu) {
+  return std::string_view(npu.chip_name).substr(0, 3) != "310";
+}
+
+int Driver::code_of(const CallResult& result) {
   if (!result.connected) return DCMI_ERR_CODE_NOT_REDAY;
   switch (result.status) {
     case Status::kOk:
@@ -23,6 +32,14 @@ int code_of(const CallResult& result) {
       return DCMI_ERR_CODE_DEVICE_NOT_EXIST;
     case Status::kDenied:
       return DCMI_ERR_CODE_OPER_NOT_PERMITTED;
+    case Status::kNoSuchVdev:
+      return DCMI_ERR_CODE_DEVICE_NOT_EXIST;
+    case Status::kUnsupported:
+      return DCMI_ERR_CODE_NOT_SUPPORT;
+    case Status::kBusy:
+      return DCMI_ERR_CODE_NOT_SUPPORT_IN_CONTAINER;  // what "device busy" is mapped to
+    case Status::kOccupied:
+      return DCMI_ERR_CODE_RESOURCE_OCCUPIED;
     case Status::kLost:
       return DCMI_ERR_CODE_NOT_REDAY;
     case Status::kTimeout:
@@ -36,15 +53,16 @@ int code_of(const CallResult& result) {
   return DCMI_ERR_CODE_INNER_ERR;
 }
 
-}  // namespace
-
-bool has_hbm(const NpuRecord& npu) {
-  return std::string_view(npu.chip_name).substr(0, 3) != "310";
+std::string machine_root() {
+  std::error_code error;
+  // The library may be known by a path with ".." in it.
+  const auto socket = std::filesystem::weakly_canonical(driver_socket_path(&kInThisLibrary), error);
+  return socket.parent_path().parent_path().parent_path().string();
 }
 
 Driver& Driver::instance() {
-  static Driver driver;
-  return driver;
+  static auto* const driver = new Driver;  // the thread of subscriptions may outlive main()
+  return *driver;
 }
 
 void Driver::adopt_process_locked() {
@@ -59,11 +77,23 @@ int Driver::init() {
   const std::lock_guard lock(mutex_);
   adopt_process_locked();
   initialised_ = false;
-  connection_ = Connection::open(driver_socket_path(&kInThisLibrary));
+  const std::string path = driver_socket_path(&kInThisLibrary);
+  connection_ = Connection::open(path);
   if (!connection_.connected()) return DCMI_ERR_CODE_INNER_ERR;
-  if (query_locked() != DCMI_OK) return DCMI_ERR_CODE_INNER_ERR;
+  const int code = query_locked();
+  if (code != DCMI_OK) return code == DCMI_ERR_CODE_RESOURCE_OCCUPIED ? code : DCMI_ERR_CODE_INNER_ERR;
   at_init_ = now_;
   initialised_ = true;
+  {
+    const std::lock_guard events_lock(events_mutex_);
+    events_connection_.abandon();
+    events_path_ = path;
+  }
+  FaultEventsReply events{};
+  std::vector<FaultRecord> none;
+  const CallResult asked = connection_.call<FaultEventsBody, FaultEventsReply, FaultRecord>(
+      RequestType::kFaultEvents, 0, FaultEventsBody{~std::uint64_t{0}}, &events, &none);
+  if (asked.ok()) event_cursor_ = events.latest;
   return DCMI_OK;
 }
 
@@ -96,6 +126,10 @@ int Driver::find(int card, int device, NpuRecord* entry) {
 
 int Driver::read(int card, int device, NpuRecord* now) {
   const std::lock_guard lock(mutex_);
+  return read_locked(card, device, now);
+}
+
+int Driver::read_locked(int card, int device, NpuRecord* now) {
   NpuRecord entry{};
   if (const int code = find_locked(card, device, &entry); code != DCMI_OK) return code;
   adopt_process_locked();
@@ -104,7 +138,36 @@ int Driver::read(int card, int device, NpuRecord* now) {
       std::ranges::find_if(now_.npus, [&entry](const NpuRecord& npu) { return npu.phy_id == entry.phy_id; });
   if (found == now_.npus.end()) return DCMI_ERR_CODE_DEVICE_NOT_EXIST;
   *now = *found;
-  return DCMI_OK;
+  return now->stall_ms == 0 ? DCMI_OK : stall_locked(*now);
+}
+
+int Driver::stall_locked(const NpuRecord& entry) {
+  if (entry.stall_ms != kAnyNumber) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(entry.stall_ms));
+    return DCMI_OK;
+  }
+  while (true) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (const int code = query_locked(); code != DCMI_OK) return code;
+    const auto found = std::ranges::find(now_.npus, entry.phy_id, &NpuRecord::phy_id);
+    if (found == now_.npus.end() || found->stall_ms != kAnyNumber) return DCMI_OK;
+  }
+}
+
+int Driver::fault_events(std::uint64_t after, FaultEventsReply* reply, std::vector<FaultRecord>* faults) {
+  const std::lock_guard lock(events_mutex_);
+  if (!events_connection_.connected()) {
+    events_connection_ = Connection::open(events_path_);
+  }
+  const CallResult result = events_connection_.call<FaultEventsBody, FaultEventsReply, FaultRecord>(
+      RequestType::kFaultEvents, 0, FaultEventsBody{after}, reply, faults);
+  if (!result.connected) events_connection_.abandon();
+  return code_of(result);
+}
+
+int Driver::faults(int card, int device, std::vector<FaultRecord>* list) {
+  Connection::NoBody none;
+  return ask(card, device, RequestType::kFaults, Connection::NoBody{}, &none, list);
 }
 
 int Driver::processes(int card, int device, std::vector<ProcessRecord>* list) {

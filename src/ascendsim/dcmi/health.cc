@@ -1,45 +1,21 @@
-// Health and faults, links between chips, and the state of virtual devices (there are none yet).
+// Health and faults, and links between chips.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "ascendsim/dcmi/dcmi_interface_api.h"
 #include "ascendsim/dcmi/driver.h"
 #include "ascendsim/dcmi/text.h"
+#include "ascendsim/faults/fault_codes.h"
 
 using ascendsim::NpuRecord;
 using ascendsim::dcmi::Driver;
 using ascendsim::dcmi::has_hbm;
 
 namespace {
-
-struct Fault {
-  unsigned int code;
-  const char* text;
-};
-// One fault code for each state of health, with the severity the vendor gives it.
-constexpr Fault kWarning = {0x81AD8605U,
-                            "node type=SoC, sensor type=Temperature, event state=upper minor threshold"};
-constexpr Fault kAlarm = {0x80E01801U, "node type=HBM, sensor type=ECC, event state=multi-bit error"};
-constexpr Fault kCritical = {0x80E18005U, "node type=AI Core, sensor type=Hardware, event state=fatal error"};
-constexpr const Fault* kFaults[] = {&kWarning, &kAlarm, &kCritical};
-
-const Fault* fault_of(ascendsim::Health health) {
-  switch (health) {
-    case ascendsim::Health::kOk:
-    case ascendsim::Health::kAbsent:
-      return nullptr;
-    case ascendsim::Health::kWarning:
-      return &kWarning;
-    case ascendsim::Health::kAlarm:
-      return &kAlarm;
-    case ascendsim::Health::kCritical:
-      return &kCritical;
-  }
-  return nullptr;
-}
 
 std::string first_line(const char* path) {
   std::ifstream file(path);
@@ -66,9 +42,11 @@ int dcmi_get_device_errorcode_v2(int card_id, int device_id, int* count, unsigne
   NpuRecord npu{};
   if (const int code = Driver::instance().read(card_id, device_id, &npu); code != DCMI_OK) return code;
   if (npu.health == ascendsim::Health::kAbsent) return DCMI_ERR_CODE_NOT_REDAY;
-  const Fault* fault = fault_of(npu.health);
-  *count = fault != nullptr ? 1 : 0;
-  if (fault != nullptr) list[0] = fault->code;
+  std::vector<ascendsim::FaultRecord> faults;
+  if (const int code = Driver::instance().faults(card_id, device_id, &faults); code != DCMI_OK) return code;
+  const std::size_t told = std::min<std::size_t>(faults.size(), length);
+  for (std::size_t i = 0; i < told; ++i) list[i] = faults[i].code;
+  *count = static_cast<int>(told);
   return DCMI_OK;
 }
 
@@ -77,11 +55,10 @@ int dcmi_get_device_errorcode_string(int card_id, int device_id, unsigned int co
   if (text == nullptr || size <= 0) return DCMI_ERR_CODE_INVALID_PARAMETER;
   NpuRecord npu{};
   if (const int found = Driver::instance().find(card_id, device_id, &npu); found != DCMI_OK) return found;
-  const auto known =
-      std::ranges::find_if(kFaults, [code](const Fault* fault) { return fault->code == code; });
-  if (known == std::end(kFaults)) return DCMI_ERR_CODE_INVALID_PARAMETER;
-  const std::size_t length = std::min(std::strlen((*known)->text), static_cast<std::size_t>(size) - 1);
-  std::memcpy(text, (*known)->text, length);
+  const ascendsim::FaultCode* known = ascendsim::find_fault_code(code);
+  if (known == nullptr) return DCMI_ERR_CODE_INVALID_PARAMETER;
+  const std::size_t length = std::min(std::strlen(known->text), static_cast<std::size_t>(size) - 1);
+  std::memcpy(text, known->text, length);
   text[length] = 0;
   return DCMI_OK;
 }
@@ -116,8 +93,7 @@ int dcmi_get_device_boot_status(int card_id, int device_id, enum dcmi_boot_statu
   if (status == nullptr) return DCMI_ERR_CODE_INVALID_PARAMETER;
   NpuRecord npu{};
   if (const int code = Driver::instance().read(card_id, device_id, &npu); code != DCMI_OK) return code;
-  const bool absent = npu.health == ascendsim::Health::kAbsent;
-  *status = absent ? DCMI_BOOT_STATUS_UNINIT : DCMI_BOOT_STATUS_START_FINISH;
+  *status = static_cast<dcmi_boot_status>(npu.boot_status);
   return DCMI_OK;
 }
 
@@ -155,32 +131,6 @@ int dcmi_get_affinity_cpu_info_by_device_id(int card_id, int device_id, char* te
     return DCMI_ERR_CODE_INVALID_PARAMETER;
   }
   *length = static_cast<int>(cpus.size());
-  return DCMI_OK;
-}
-
-int dcmi_get_vdevice_mode(int* mode) {
-  if (mode == nullptr) return DCMI_ERR_CODE_INVALID_PARAMETER;
-  *mode = 0;  // docker
-  return DCMI_OK;
-}
-
-int dcmi_get_vnpu_config_recover_mode(unsigned int* mode) {
-  if (mode == nullptr) return DCMI_ERR_CODE_INVALID_PARAMETER;
-  *mode = 1;  // enabled, the vendor's default
-  return DCMI_OK;
-}
-
-int dcmi_get_device_share_enable(int card_id, int device_id, int* enabled) {
-  if (enabled == nullptr) return DCMI_ERR_CODE_INVALID_PARAMETER;
-  NpuRecord npu{};
-  if (const int code = Driver::instance().find(card_id, device_id, &npu); code != DCMI_OK) return code;
-  *enabled = 0;
-  return DCMI_OK;
-}
-
-int dcmi_get_device_share_config_recover_mode(unsigned int* mode) {
-  if (mode == nullptr) return DCMI_ERR_CODE_INVALID_PARAMETER;
-  *mode = 0;
   return DCMI_OK;
 }
 

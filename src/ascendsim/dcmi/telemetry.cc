@@ -34,6 +34,23 @@ unsigned int memory_percent(const NpuRecord& npu) {
   return static_cast<unsigned int>(npu.memory_bytes_used * 100 / npu.memory_bytes_total);
 }
 
+// Rates of engines, and not of memory that is filled.
+bool is_load(int type) {
+  switch (type) {
+    case DCMI_UTILIZATION_RATE_AICORE:
+    case DCMI_UTILIZATION_RATE_AICPU:
+    case DCMI_UTILIZATION_RATE_CTRLCPU:
+    case DCMI_UTILIZATION_RATE_DDR_BANDWIDTH:
+    case DCMI_UTILIZATION_RATE_HBM_BANDWIDTH:
+    case DCMI_UTILIZATION_RATE_VECTORCORE:
+    case DCMI_UTILIZATION_RATE_NPU:
+    case DCMI_UTILIZATION_RATE_AICUBE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Many calls give one number of a chip.
 template <class T, class Get>
 int give(int card, int device, T* out, Get get) {
@@ -76,6 +93,12 @@ int dcmi_get_device_memory_info_v3(int card_id, int device_id, struct dcmi_get_m
 int dcmi_get_device_utilization_rate(int card_id, int device_id, int type, unsigned int* percent) {
   return give(card_id, device_id, percent, [type, percent](const NpuRecord& npu) {
     const bool hbm = has_hbm(npu);
+    // On a cut chip the driver marks the number as not supported, and the library shows a zero beside the
+    // code.
+    if ((npu.flags & ascendsim::kNpuLoadUnknown) != 0 && is_load(type)) {
+      *percent = 0;
+      return DCMI_ERR_CODE_NOT_SUPPORT;
+    }
     switch (type) {
       case DCMI_UTILIZATION_RATE_DDR:
       case DCMI_UTILIZATION_RATE_DDR_AGAIN:
@@ -116,6 +139,7 @@ int dcmi_get_device_multi_utilization_rate(int card_id, int device_id,
                                            struct dcmi_multi_utilization_info* info) {
   return give(card_id, device_id, info, [info](const NpuRecord& npu) {
     *info = {};
+    if ((npu.flags & ascendsim::kNpuLoadUnknown) != 0) return DCMI_ERR_CODE_NOT_SUPPORT;
     info->aic_util = npu.aicore_percent;
     info->aiv_util = npu.vector_percent;
     info->aicore_util = npu.aicore_percent;
@@ -137,6 +161,13 @@ int dcmi_get_device_aicpu_info(int card_id, int device_id, struct dcmi_aicpu_inf
     info->max_freq = kCtrlCpuMhz;
     info->cur_freq = kCtrlCpuMhz;
     info->aicpu_num = std::min(npu.ai_cpus, 16U);
+    return DCMI_OK;
+  });
+}
+
+int dcmi_get_device_dvpp_ratio_info(int card_id, int device_id, struct dcmi_dvpp_ratio* info) {
+  return give(card_id, device_id, info, [info](const NpuRecord&) {
+    *info = {};  // no program of this machine uses the media engines
     return DCMI_OK;
   });
 }
@@ -202,6 +233,11 @@ int dcmi_get_device_ecc_info(int card_id, int device_id, enum dcmi_device_type t
     if (type == DCMI_DEVICE_TYPE_HBM && !has_hbm(npu)) return DCMI_ERR_CODE_NOT_SUPPORT;
     *info = {};
     info->enable_flag = 1;
+    const bool main_memory = type == (has_hbm(npu) ? DCMI_DEVICE_TYPE_HBM : DCMI_DEVICE_TYPE_DDR);
+    if (!main_memory) return DCMI_OK;
+    info->single_bit_error_cnt = info->total_single_bit_error_cnt = npu.ecc_single_bits;
+    info->double_bit_error_cnt = info->total_double_bit_error_cnt = npu.ecc_double_bits;
+    info->double_bit_isolated_pages_cnt = npu.ecc_pages;
     return DCMI_OK;
   });
 }

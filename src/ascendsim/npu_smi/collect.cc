@@ -112,6 +112,11 @@ void read_load(int card, Chip& chip) {
   if (dcmi_get_device_temperature(card, device, &signed_number) == DCMI_OK) chip.celsius = signed_number;
   if (dcmi_get_device_power_info(card, device, &signed_number) == DCMI_OK) chip.deciwatts = signed_number;
   if (dcmi_get_device_voltage(card, device, &number) == DCMI_OK) chip.centivolts = number;
+  dcmi_dvpp_ratio media{};
+  if (dcmi_get_device_dvpp_ratio_info(card, device, &media) == DCMI_OK) {
+    chip.media =
+        MediaLoad{media.vdec_ratio, media.vpc_ratio, media.venc_ratio, media.jpege_ratio, media.jpegd_ratio};
+  }
   dcmi_aicore_info aicore{};
   if (dcmi_get_device_aicore_info(card, device, &aicore) == DCMI_OK) {
     chip.aicore_mhz_max = aicore.freq;

@@ -111,6 +111,15 @@ std::string board_of_chip(const Card& card, const Chip& chip) {
   return out;
 }
 
+void media_lines(std::string& out, const Chip& chip) {
+  if (!chip.media) return;
+  print_key(out, "DVPP VDEC Usage Rate(%)", chip.media->vdec);
+  print_key(out, "DVPP VPC Usage Rate(%)", chip.media->vpc);
+  print_key(out, "DVPP VENC Usage Rate(%)", chip.media->venc);
+  print_key(out, "DVPP JPEGE Usage Rate(%)", chip.media->jpege);
+  print_key(out, "DVPP JPEGD Usage Rate(%)", chip.media->jpegd);
+}
+
 void process_lines(std::string& out, const Chip& chip) {
   if (!chip.processes || chip.processes->empty()) {
     out += "\tNo process in device.\n";
@@ -147,6 +156,7 @@ std::string format_usages(const Card& card, const Chip* chip) {
     rate(out, one, "Ctrlcpu Usage Rate(%)", 4);
     if (!hbm_family) rate(out, one, "Vectorcore Usage Rate(%)", 12);
     rate(out, one, "DDR Bandwidth Usage Rate(%)", 5);
+    if (!hbm_family) media_lines(out, one);
     if (hbm_family) {
       rate(out, one, "HBM Bandwidth Usage Rate(%)", 10);
       rate(out, one, "NPU Utilization(%)", 13);

@@ -102,6 +102,14 @@ void process_rows(std::string& out, const Card& card, const Layout& layout, bool
   if (!any) out += wide(layout, " No running processes found in NPU " + std::to_string(card.id));
 }
 
+// A virtual device's name carries its template.
+bool in_slice(const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.cards, [](const Card& card) {
+    return std::ranges::any_of(card.chips,
+                               [](const Chip& chip) { return chip.name.find("vir") != std::string::npos; });
+  });
+}
+
 }  // namespace
 
 std::string health_text(const Chip& chip) {
@@ -136,6 +144,7 @@ std::string format_info(const Snapshot& snapshot) {
     }
     out += rule(layout, '=');
   }
+  if (in_slice(snapshot)) return out;  // no table of processes there
   out += rule(layout, '-') + layout.process_head + "\n" + rule(layout, '=');
   for (const Card& card : snapshot.cards) {
     process_rows(out, card, layout, narrow);

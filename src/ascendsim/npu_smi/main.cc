@@ -9,22 +9,11 @@
 #include "ascendsim/npu_smi/format.h"
 #include "ascendsim/npu_smi/options.h"
 #include "ascendsim/npu_smi/print.h"
+#include "ascendsim/npu_smi/vnpu_commands.h"
 
 namespace {
 
 using namespace ascendsim::npu_smi;
-
-constexpr int kParameterError = -9001;
-constexpr int kNotSupported = -9255;
-// The tool's exit status is DCMI's code on a scale of its own; the shell sees the lowest eight bits.
-constexpr int exit_code_of(int dcmi_code) {
-  return dcmi_code - 1000;
-}
-
-struct Answer {
-  std::string text;
-  int code = 0;
-};
 
 Answer refuse(std::string text, int code) {
   return {std::move(text), code};
@@ -35,10 +24,10 @@ struct Query {
   const char* type;
   CardFormat format;
 };
-constexpr Query kQueries[] = {{"usages", format_usages},      {"memory", format_memory},
-                              {"proc-mem", format_processes}, {"common", format_common},
-                              {"health", format_health},      {"temp", format_temperature},
-                              {"power", format_power},        {"volt", format_voltage}};
+constexpr Query kQueries[] = {
+    {"usages", format_usages},    {"memory", format_memory}, {"proc-mem", format_processes},
+    {"proc", format_processes},   {"common", format_common}, {"health", format_health},
+    {"temp", format_temperature}, {"power", format_power},   {"volt", format_voltage}};
 
 Answer remap(const Options& options) {
   if (!options.phy) return refuse("Must input parameter of -p.\n" + usage(), kParameterError);
@@ -57,6 +46,7 @@ Answer remap(const Options& options) {
 Answer query(const Snapshot& snapshot, const Options& options) {
   if (options.type == "topo") return {format_topology(collect_topology(snapshot)), 0};
   if (options.type == "phyid-remap") return remap(options);
+  if (auto about_vnpus = query_vnpu(snapshot, options)) return *about_vnpus;
   const auto known =
       std::ranges::find_if(kQueries, [&options](const Query& one) { return one.type == options.type; });
   if (known == std::end(kQueries) && options.type != "board") {
@@ -105,6 +95,8 @@ Answer answer(const Options& options) {
       return {format_map(snapshot), 0};
     case Action::kQuery:
       return query(snapshot, options);
+    case Action::kSet:
+      return set_vnpu(snapshot, options);
   }
   return {};
 }

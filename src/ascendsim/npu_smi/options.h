@@ -1,4 +1,4 @@
-// The command line of npu-smi, as far as it asks and does not set.
+// The command line of npu-smi.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,18 @@
 
 namespace ascendsim::npu_smi {
 
-enum class Action { kHelp, kVersion, kInfo, kList, kMap, kQuery };
+enum class Action { kHelp, kVersion, kInfo, kList, kMap, kQuery, kSet };
 
 struct Options {
   Action action = Action::kHelp;
-  std::string type;         // of kQuery: "board"
-  std::optional<int> card;  // -i
-  std::optional<int> chip;  // -c
-  std::optional<int> phy;   // -p, phyid-remap
+  std::string type;           // of kQuery and kSet: "board"
+  std::optional<int> card;    // -i
+  std::optional<int> chip;    // -c
+  std::optional<int> phy;     // -p, phyid-remap
+  std::string template_name;  // -f
+  std::optional<int> vdev;    // -v
+  std::optional<int> vgroup;  // -g
+  std::optional<int> data;    // -d
 };
 
 // What is wrong is said in the real tool's words in `complaint`, and nothing else of it is valid then.

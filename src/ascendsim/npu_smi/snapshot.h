@@ -46,6 +46,15 @@ struct Memory {
   std::uint64_t hugepages_used = 0;
 };
 
+// Percent, of the media engines.
+struct MediaLoad {
+  int vdec = 0;
+  int vpc = 0;
+  int venc = 0;
+  int jpege = 0;
+  int jpegd = 0;
+};
+
 struct Fault {
   unsigned int code = 0;
   std::string text;
@@ -69,6 +78,7 @@ struct Chip {
   std::optional<Memory> hbm;
   std::optional<Memory> ddr;
   std::map<int, unsigned int> percent;  // by DCMI's utilisation type
+  std::optional<MediaLoad> media;
   std::optional<int> celsius;
   std::optional<int> deciwatts;
   std::optional<unsigned int> centivolts;

@@ -19,7 +19,7 @@
 namespace ascendsim {
 
 constexpr std::uint32_t kMagic = 0x414E5055;  // "ANPU"
-constexpr std::uint32_t kProtocolVersion = 1;
+constexpr std::uint32_t kProtocolVersion = 2;
 
 constexpr std::size_t kPacketBytesMax = 64 * 1024;
 constexpr std::uint32_t kNpusMax = 64;
@@ -37,6 +37,15 @@ enum class RequestType : std::uint32_t {
   kCreateStream = 9,    // CreateStreamBody       -> CreateStreamReply
   kDestroyStream = 10,  // DestroyStreamBody
   kSetHealth = 12,      // SetHealthBody; root only; `npu` is a physical id here
+  kVnpus = 13,          // no body                -> VnpusReply, VdevRecord[]: the chip's virtual devices
+  kCreateVdev = 14,     // CreateVdevBody         -> CreateVdevReply
+  kDestroyVdev = 15,    // DestroyVdevBody
+  kSetSetting = 16,     // SettingBody; of the chip `npu`, or of the host
+  kGetSetting = 17,     // SettingBody, value ignored -> SettingBody
+  kFaults = 18,         // no body                -> FaultRecord[]: what ails the NPU now
+  kFaultEvents = 19,    // FaultEventsBody        -> FaultEventsReply, FaultRecord[]: of all NPUs of the peer
+  kReset = 20,          // ResetBody
+  kInject = 21,         // InjectBody; root of the host only; `npu` is a physical id here
 };
 
 enum class Status : std::int32_t {
@@ -50,6 +59,10 @@ enum class Status : std::int32_t {
   kLost = 7,         // the NPU has dropped off the bus
   kTimeout = 8,      // a task ran into the execution limit
   kAborted = 9,      // a task was thrown away with its stream
+  kUnsupported = 10,
+  kBusy = 11,        // in use in a way that keeps the driver from doing it
+  kNoSuchVdev = 12,  // no virtual device of that id
+  kOccupied = 13,    // another container holds the device
 };
 
 enum class Health : std::uint32_t { kOk = 0, kWarning = 1, kAlarm = 2, kCritical = 3, kAbsent = 0xFFFFFFFF };
@@ -74,10 +87,20 @@ struct MachineReply {
   char driver_version[32];     // "24.1.0", ends in NUL
 };
 
-// One NPU that the peer may use. Texts end in NUL.
+constexpr std::uint32_t kNoVdev = 0xFFFFFFFF;
+constexpr std::uint32_t kAnyNumber = 0xFFFFFFFF;     // the driver chooses
+constexpr std::uint32_t kUnknownCount = 0xFFFFFFFF;  // the driver does not say
+constexpr std::uint32_t kAllVdevs = 65535;
+
+// Bits of NpuRecord::flags.
+constexpr std::uint32_t kNpuIsCut = 1;        // it has virtual devices
+constexpr std::uint32_t kNpuLoadUnknown = 2;  // no utilisation: cut, or a part of a cut chip
+constexpr std::uint32_t kNpuHasSriov = 4;     // the family whose virtual devices are virtual functions
+
+// One NPU, or one virtual device, that the peer may use. Texts end in NUL.
 struct NpuRecord {
   std::uint32_t logic_id;  // 0, 1, … in this peer's numbering
-  std::uint32_t phy_id;    // N of /dev/davinciN on the host
+  std::uint32_t phy_id;    // N of /dev/davinciN on the host; a virtual device's own number
   std::uint32_t card_id;   // "NPU ID" of npu-smi: the board; need not equal the physical id
   std::uint32_t chip_id;   // which chip of that board
   std::uint32_t board_id;
@@ -101,7 +124,13 @@ struct NpuRecord {
   std::uint32_t memory_busy_percent;  // the same for the engines that copy on the device
   std::uint32_t process_count;        // visible to this peer
   std::uint32_t die_id[5];
-  std::uint32_t reserved;
+  std::uint32_t vdev_id;  // kNoVdev: a whole NPU
+  std::uint32_t flags;
+  std::uint32_t boot_status;      // DCMI's number; kBootFinished: up
+  std::uint32_t stall_ms;         // what a call about it takes longer; kAnyNumber: it does not return
+  std::uint32_t ecc_single_bits;  // errors since the last reset
+  std::uint32_t ecc_double_bits;
+  std::uint32_t ecc_pages;            // isolated because of them
   std::uint64_t memory_bytes_total;   // all of the HBM
   std::uint64_t memory_bytes_used;    // device operating system and processes
   std::uint64_t memory_bytes_system;  // device operating system alone
@@ -111,6 +140,8 @@ struct NpuRecord {
   char chip_type[32];     // "Ascend"
   char chip_version[32];  // "V1"
 };
+
+constexpr std::uint32_t kBootFinished = 16;
 
 struct ProcessRecord {
   std::int32_t host_pid;  // in ascendsimd's PID namespace
@@ -187,11 +218,134 @@ struct SetHealthBody {
   std::uint32_t reserved;
 };
 
+// Of a chip, or what is left of it. A negative number or kUnknownCount: the driver does not say.
+struct VnpuResourcesRecord {
+  float ai_cores;
+  float vpc;
+  float venc;
+  float vdec;
+  float jpegd;
+  float jpege;
+  float pngd;
+  std::uint32_t ai_cpus;
+  std::uint32_t memory_mb;
+  std::uint32_t vgroups;
+  std::uint32_t vgroup_bitmap;
+  std::uint32_t reserved;
+};
+
+struct VnpusReply {
+  VnpuResourcesRecord total;
+  VnpuResourcesRecord left;
+};
+
+struct VdevRecord {
+  std::uint32_t vdev_id;
+  std::uint32_t vfid;          // 1 … 16
+  std::uint32_t vgroup;        // kUnknownCount: the family has none
+  std::uint32_t in_use;        // by a container: from its first use of the driver to the end of its namespace
+  std::uint64_t container_id;  // 0: none; 48 bits, all set under every runtime but Docker's own
+  std::uint64_t memory_bytes_total;
+  std::uint64_t memory_bytes_free;
+  std::uint32_t aicore_percent;  // kUnknownCount: the driver does not say
+  std::uint32_t ai_cores;
+  std::uint32_t ai_cpus;
+  float vpc;
+  float venc;
+  float vdec;
+  float jpegd;
+  float jpege;
+  float pngd;
+  std::uint32_t reserved;
+  char template_name[32];
+};
+
+struct CreateVdevBody {
+  std::uint32_t vdev_id;  // or kAnyNumber
+  std::uint32_t vgroup;   // or kAnyNumber
+  char template_name[32];
+};
+
+struct CreateVdevReply {
+  std::uint32_t vdev_id;
+  std::uint32_t vgroup;
+  std::uint32_t pci_bus;
+  std::uint32_t pci_device;
+  std::uint32_t pci_function;
+  std::uint32_t settle_ms;  // the device is there, but the library has to wait this long for its node
+};
+
+struct DestroyVdevBody {
+  std::uint32_t vdev_id;  // or kAllVdevs
+  std::uint32_t reserved;
+};
+
+enum class Setting : std::uint32_t {
+  kVdeviceMode = 1,     // of the host: 0 docker, 1 VM
+  kDeviceShare = 2,     // of a chip: 1 lets several containers hold it
+  kMultiDiePolicy = 3,  // of the host: 0 the two dies of an A3 module are one, 1 each by itself
+};
+
+struct SettingBody {
+  Setting setting;
+  std::uint32_t value;
+};
+
+// A fault that there is, or an event of one.
+struct FaultRecord {
+  std::uint32_t logic_id;
+  std::uint32_t code;
+  std::uint32_t severity;   // 0 suggestion, 1 minor, 2 major, 3 critical
+  std::uint32_t assertion;  // 0 over, 1 began, 2 happened once
+  std::uint32_t node_type;
+  std::uint32_t reserved;
+  std::uint64_t serial;     // rising over all NPUs
+  std::uint64_t raised_ms;  // since 1970
+};
+constexpr std::uint32_t kFaultRecordsMax = 256;
+
+struct FaultEventsBody {
+  std::uint64_t after;  // only events of a higher serial
+};
+
+struct FaultEventsReply {
+  std::uint64_t latest;  // serial of the latest event, whether told or not
+};
+
+enum class ResetStep : std::uint32_t { kTakeAway = 1, kReset = 2, kBringBack = 3 };
+
+struct ResetBody {
+  ResetStep step;
+  std::uint32_t reserved;
+};
+
+enum class Injection : std::uint32_t {
+  kRaiseFault = 1,      // first: code, second: severity
+  kClearFault = 2,      // first: code, or kAnyNumber for all
+  kEccErrors = 3,       // first: count, second: 1 for double-bit errors
+  kStall = 4,           // first: milliseconds, or kAnyNumber
+  kFailCreates = 5,     // first: how many, second: 1 leaves the devices behind
+  kRefuseDestroys = 6,  // first: how many, or kAnyNumber
+  kLeakVdev = 7,        // text: template
+  kReboot = 8,          // first: milliseconds until the chips are up; no NPU
+};
+
+struct InjectBody {
+  Injection injection;
+  std::uint32_t first;
+  std::uint32_t second;
+  std::uint32_t reserved;
+  char text[32];
+};
+
 template <class T>
 constexpr bool kIsMessage = std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T>;
 static_assert(kIsMessage<NpuRecord> && kIsMessage<ProcessRecord> && kIsMessage<OpenDeviceReply>);
+static_assert(kIsMessage<VdevRecord> && sizeof(VdevRecord) == 112 && sizeof(VnpusReply) == 96);
+static_assert(kIsMessage<FaultRecord> && sizeof(FaultRecord) == 40 && sizeof(InjectBody) == 48);
+static_assert(sizeof(CreateVdevBody) == 40 && sizeof(CreateVdevReply) == 24);
 static_assert(sizeof(RequestHeader) == 16 && sizeof(ReplyHeader) == 16);
-static_assert(sizeof(NpuRecord) == 120 + 32 + 128 && sizeof(ProcessRecord) == 80);
+static_assert(sizeof(NpuRecord) == 144 + 32 + 128 && sizeof(ProcessRecord) == 80);
 static_assert(sizeof(ReplyHeader) + sizeof(MachineReply) + kNpusMax * sizeof(NpuRecord) <= kPacketBytesMax);
 static_assert(sizeof(ReplyHeader) + kProcessRecordsMax * sizeof(ProcessRecord) <= kPacketBytesMax);
 
