@@ -83,6 +83,7 @@ Error system_error(std::string what, int error_number) {
     case EMFILE:
     case ENFILE:
     case ENOMEM:
+    case EAGAIN:  // of fork(2) and clone(2): no process is left to give
       error.code = Code::kResourceExhausted;
       break;
     default:

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <span>
 
+#include "base/quote.h"
+
 namespace tangram {
 namespace {
 
@@ -29,7 +31,7 @@ constexpr std::array<Unit, 4> kRateUnits = {
 
 tl::unexpected<Error> bad_quantity(std::string_view text, std::string_view field, std::string_view example) {
   return fail(Code::kInvalidArgument, "value.malformed",
-              std::string(field) + ": \"" + std::string(text.substr(0, 64)) + "\" is not a quantity",
+              std::string(field) + ": " + quoted(text) + " is not a quantity",
               "write " + std::string(example));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "model/ids.h"
 #include "model/reason.h"
 #include "model/request.h"
+#include "model/slice.h"
 #include "model/tenant.h"
 
 namespace tangram {
@@ -65,6 +67,9 @@ struct JobStatus {
   TimeMs started_at;
   bool cancel_requested = false;
   std::vector<NpuIndex> npus;  // ascending; the first is the primary device
+  // The part of its one NPU that it has. None while it has an NPU: it has the whole of it, which a request
+  // for a slice gets when no template is large enough.
+  std::optional<SlicePlacement> slice;
 };
 
 std::string_view to_string(JobState state);

@@ -50,6 +50,16 @@ std::string_view to_string(Priority priority) {
   return "unknown";
 }
 
+std::string_view to_string(SliceCount count) {
+  switch (count) {
+    case SliceCount::kOne:
+      return "one";
+    case SliceCount::kNone:
+      return "none";
+  }
+  return "unknown";
+}
+
 std::string_view to_string(Dimension dimension) {
   switch (dimension) {
     case Dimension::kNpus:
@@ -170,6 +180,14 @@ std::string_view token(ReasonCode code) {
       return "request.slice.unsupported";
     case ReasonCode::kShareUnsupported:
       return "request.share.unsupported";
+    case ReasonCode::kSlotsBusy:
+      return "capacity.slots.busy";
+    case ReasonCode::kMemoryBusy:
+      return "capacity.memory.busy";
+    case ReasonCode::kSlicesResidual:
+      return "capacity.slices.residual";
+    case ReasonCode::kAiCoresNever:
+      return "capacity.ai_cores.never";
   }
   return "none";
 }

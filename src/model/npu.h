@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "base/units.h"
+#include "model/slice.h"
 
 namespace tangram {
 
 // As dcmi_get_device_health reports it, plus what we cannot know. Only kOk is handed out.
 enum class Health : std::uint8_t { kUnknown, kOk, kWarning, kAlarm, kCritical, kAbsent };
 
-// What an NPU is used for at this moment. kSliced and kShared exist in the model and are not handed out yet.
+// What an NPU is used for at this moment. kSliced: at least one slice stands on it, whoever made it. kShared
+// exists in the model and is not handed out yet.
 enum class NpuMode : std::uint8_t { kFree, kWhole, kSliced, kShared };
 
 // One NPU as the device layer reports it to the core.
@@ -23,6 +25,10 @@ struct NpuReport {
   Bytes memory;                   // allocatable device memory
   std::int32_t ai_cores = 0;
   Health health = Health::kUnknown;
+  // Whether slices can be cut here and now: chip, driver and executor agree.
+  bool cuttable = false;
+  std::string template_set = {};  // which chip of the catalogue, by name: its templates and legal mixes hold
+  std::vector<StraySlice> strays = {};  // ascending by id; slices of jobs are not among them
 
   friend bool operator==(const NpuReport&, const NpuReport&) = default;
 };

@@ -31,9 +31,16 @@ enum class ReasonCode : std::uint8_t {
   kMemoryNever,    // no NPU has that much memory
   kNoDevices,      // no NPU is known at present (driver away)
   // The request itself.
-  kSliceUnsupported,
+  kSliceUnsupported,  // no NPU that is known can be cut
   kShareUnsupported,
+  // Capacity, of slices. At the end: numbers are in snapshots.
+  kSlotsBusy,       // NPUs have enough memory left, but no mix with one slice more is legal
+  kMemoryBusy,      // NPUs are held whole, or cut, or have too little memory left
+  kSlicesResidual,  // it would fit, were slices returned that no job holds and nothing uses
+  kAiCoresNever,    // no NPU has that many AI cores
 };
+// The last one: what is read from a snapshot is compared with it.
+inline constexpr ReasonCode kReasonLast = ReasonCode::kAiCoresNever;
 
 // The stable token of machines, "quota.npus.exceeded". Never changes once released.
 std::string_view token(ReasonCode code);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/npu.h"
+#include "model/slice.h"
 #include "model/tenant.h"
 
 namespace tangram {
@@ -20,6 +22,9 @@ namespace tangram {
 
 struct SettingsChanged {
   std::int64_t keep_after_ms = 600'000;  // a job that waited longer has NPUs kept for it
+  // Templates of equal memory and cores are chosen between by what is scarce; false: always the fullest.
+  bool slice_variants = true;
+  SliceCount slice_count = SliceCount::kOne;
 
   friend bool operator==(const SettingsChanged&, const SettingsChanged&) = default;
 };
@@ -85,6 +90,7 @@ struct AllocationObserved {
   JobSpec spec;
   std::int32_t attempt = 1;
   std::vector<NpuIndex> npus;
+  std::optional<SlicePlacement> slice = {};  // of its one NPU; none: whole NPUs
 
   friend bool operator==(const AllocationObserved&, const AllocationObserved&) = default;
 };
@@ -95,6 +101,8 @@ struct JobStarted {
   JobId job;
   std::int32_t attempt = 0;
   std::vector<NpuIndex> npus;  // ascending
+  std::optional<SlicePlacement> slice =
+      {};  // of its one NPU; none: whole NPUs, also where a slice was asked for
 
   friend bool operator==(const JobStarted&, const JobStarted&) = default;
 };

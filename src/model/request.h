@@ -15,10 +15,22 @@ struct Request {
   RequestKind kind = RequestKind::kWhole;
   std::int32_t npus = 1;          // kWhole: how many
   Bytes memory_per_npu;           // need per NPU; kWhole: an NPU with at least this much fits
-  std::int32_t ai_cores = 0;      // kSlice
+  std::int32_t ai_cores = 0;      // kSlice: 0: as many as come with the memory
   std::int32_t core_percent = 0;  // kShare
 
   friend auto operator<=>(const Request&, const Request&) = default;
+};
+
+// What a request comes to on the hardware at hand: requests with the same need fit in the same places.
+struct Need {
+  RequestKind kind = RequestKind::kWhole;
+  std::int32_t npus = 1;
+  std::uint32_t first_kind = 0;  // kWhole: kinds of NPUs from here on will do
+  Bytes memory;                  // kSlice: rounded up to a size that there is
+  std::int32_t ai_cores = 0;     // kSlice: the same
+
+  bool is_slice() const { return kind == RequestKind::kSlice; }
+  friend bool operator==(const Need&, const Need&) = default;
 };
 
 }  // namespace tangram

@@ -31,14 +31,21 @@ struct PrioritySet {
 enum class Dimension : std::uint8_t {
   kNpus,          // NPUs held at once
   kMemoryPerNpu,  // need per NPU of one job; a static limit
-  kMemoryTotal,   // device memory held at once: a whole NPU counts with its allocatable size
-  kAiCores,       // AI cores held at once
-  kRunningJobs,   // jobs starting or running at once
-  kRunTime,       // time limit of one job; a static limit
-  kPriorities,    // priorities that may be used; a static limit
-  kBandwidth,     // bits per second booked at once (booked only: nothing shapes traffic yet)
+  kMemoryTotal,  // device memory held at once: a whole NPU counts with its allocatable size, a slice with the
+                 // nominal size of its template
+  kAiCores,      // AI cores held at once
+  kRunningJobs,  // jobs starting or running at once
+  kRunTime,      // time limit of one job; a static limit
+  kPriorities,   // priorities that may be used; a static limit
+  kBandwidth,    // bits per second booked at once (booked only: nothing shapes traffic yet)
 };
 inline constexpr int kDimensionCount = 8;
+
+// What one slice counts in the dimension kNpus. In all others it counts with what it is.
+enum class SliceCount : std::uint8_t {
+  kOne,   // as one NPU
+  kNone,  // not at all: memory, AI cores and jobs bound it alone
+};
 
 // Limits of one tenant. Defaults: everything unlimited, all priorities allowed.
 struct Quota {
@@ -74,6 +81,7 @@ struct TenantSpec {
 };
 
 std::string_view to_string(Priority priority);    // "high"
+std::string_view to_string(SliceCount count);     // "one", "none"
 std::string_view to_string(Dimension dimension);  // "npus", "memoryPerNpu", … as in YAML and JSON
 
 }  // namespace tangram

@@ -19,6 +19,15 @@ bool is_healthy(const NpuReport& report) {
   return report.health == Health::kOk;
 }
 
+void add_chip(std::vector<Fleet::CutChip>& chips, const Fleet::CutChip& more) {
+  auto place =
+      std::lower_bound(chips.begin(), chips.end(), more.chip,
+                       [](const Fleet::CutChip& known, std::uint32_t chip) { return known.chip < chip; });
+  if (place == chips.end() || place->chip != more.chip) place = chips.insert(place, {more.chip, 0, 0});
+  place->present += more.present;
+  place->healthy += more.healthy;
+}
+
 template <class A, class B>
 bool kind_less(const A& a, const B& b) {
   return std::tie(a.memory, a.chip, a.ai_cores) < std::tie(b.memory, b.chip, b.ai_cores);
@@ -56,7 +65,11 @@ FleetChange Fleet::report(const NodeReported& reported) {
   if (!changed) return FleetChange::kNothing;
 
   std::vector<std::int32_t> before(kinds_.size());
-  for (std::uint32_t i = 0; i < kind_count(); ++i) before[i] = kinds_[i].present_on_node_max;
+  std::vector<std::vector<CutChip>> chips_before(kinds_.size());
+  for (std::uint32_t i = 0; i < kind_count(); ++i) {
+    before[i] = kinds_[i].present_on_node_max;
+    chips_before[i] = kinds_[i].chips;
+  }
   const bool has_new_kind = std::any_of(
       reported.npus.begin(), reported.npus.end(),
       [this](const NpuReport& report) { return is_present(report) && find_kind(report) == kNoKind; });
@@ -69,6 +82,10 @@ FleetChange Fleet::report(const NodeReported& reported) {
   sum_kinds();
   for (std::uint32_t i = 0; i < kind_count(); ++i) {
     if (kinds_[i].present_on_node_max != before[i]) return FleetChange::kKinds;
+    const bool same_chips = std::equal(kinds_[i].chips.begin(), kinds_[i].chips.end(),
+                                       chips_before[i].begin(), chips_before[i].end(),
+                                       [](const CutChip& a, const CutChip& b) { return a.chip == b.chip; });
+    if (!same_chips) return FleetChange::kKinds;
   }
   return FleetChange::kCounts;
 }
@@ -161,7 +178,7 @@ std::vector<NpuIndex> Fleet::pick(Place place, std::int32_t npus) const {
   picked.reserve(static_cast<std::size_t>(npus));
   for (const NpuIndex index : nodes_[place.node.value].npus) {
     const Npu& npu = npus_[index.value];
-    if (npu.kind != place.kind || !is_healthy(npu.report) || npu.job.valid()) continue;
+    if (npu.kind != place.kind || !is_healthy(npu.report) || !npu.is_idle()) continue;
     picked.push_back(index);
     if (picked.size() == static_cast<std::size_t>(npus)) break;
   }
@@ -175,43 +192,32 @@ void Fleet::take(JobId job, const std::vector<NpuIndex>& npus, bool require_free
   for (std::size_t i = 0; i < npus.size(); ++i) {
     TG_ASSERT(npus[i].value < npus_.size(), "the NPU is known");
     Npu& npu = npus_[npus[i].value];
-    TG_ASSERT(!npu.job.valid(), "an NPU is never given twice");
-    TG_ASSERT(!require_free || is_healthy(npu.report), "only healthy NPUs are given");
+    TG_ASSERT(!npu.is_held(), "an NPU is never given twice");
+    TG_ASSERT(!require_free || (is_healthy(npu.report) && npu.is_idle()), "only healthy NPUs are given");
+    Part* part = npu.kind == kNoKind ? nullptr : &part_of(npu);
+    if (part != nullptr) tally(npus[i], *part, -1);
     npu.job = job;
     npu.next = i + 1 < npus.size() ? npus[i + 1] : NpuIndex();
-    if (npu.kind == kNoKind) continue;
-    Part& part = part_of(npu);
-    if (!is_healthy(npu.report)) {
-      --part.unhealthy_unheld;
-      continue;
-    }
-    remove_from_pool(npu.node, part);
-    --part.free;
-    --kinds_[part.kind].free;
-    TG_ASSERT(part.free >= 0, "free NPUs are not negative");
-    put_in_pool(npu.node, part);
+    if (part != nullptr) tally(npus[i], *part, +1);
   }
 }
 
 void Fleet::release(JobId job, NpuIndex first) {
   TG_ASSERT(first.valid(), "a job that runs holds an NPU");
+  if (!npus_[first.value].slices.empty()) {
+    release_slice(job, first);
+    return;
+  }
   for (NpuIndex at = first; at.valid();) {
-    Npu& npu = npus_[at.value];
+    const NpuIndex index = at;
+    Npu& npu = npus_[index.value];
     TG_ASSERT(npu.job == job, "a job frees only its own NPUs");
     at = npu.next;
+    Part* part = npu.kind == kNoKind ? nullptr : &part_of(npu);
+    if (part != nullptr) tally(index, *part, -1);
     npu.job = JobId();
     npu.next = NpuIndex();
-    if (npu.kind == kNoKind) continue;
-    Part& part = part_of(npu);
-    if (!is_healthy(npu.report)) {
-      ++part.unhealthy_unheld;
-      continue;
-    }
-    remove_from_pool(npu.node, part);
-    ++part.free;
-    ++kinds_[part.kind].free;
-    TG_ASSERT(part.free <= part.healthy, "no more free NPUs than healthy ones");
-    put_in_pool(npu.node, part);
+    if (part != nullptr) tally(index, *part, +1);
   }
 }
 
@@ -308,6 +314,9 @@ void Fleet::build_parts(NodeIndex node) {
   for (const NpuIndex index : nodes_[node.value].npus) {
     Npu& npu = npus_[index.value];
     npu.kind = is_present(npu.report) ? find_kind(npu.report) : kNoKind;
+    npu.chip = npu.kind == kNoKind ? kNoChip : rules_.chip_of(npu.report);
+    npu.state = kNoState;
+    npu.indexed = false;
     if (npu.kind == kNoKind) continue;
     auto place = std::lower_bound(parts.begin(), parts.end(), npu.kind,
                                   [](const Part& part, std::uint32_t kind) { return part.kind < kind; });
@@ -316,21 +325,29 @@ void Fleet::build_parts(NodeIndex node) {
       place->kind = npu.kind;
     }
     ++place->present;
-    if (is_healthy(npu.report)) {
-      ++place->healthy;
-      if (!npu.job.valid()) ++place->free;
-    } else if (!npu.job.valid()) {
-      ++place->unhealthy_unheld;
-    }
+    if (is_healthy(npu.report)) ++place->healthy;
+    classify(npu, *place, +1);
+    if (npu.chip == kNoChip) continue;
+    rules_.prepare(npu.chip);
+    restate(npu);
+    add_chip(place->chips, {npu.chip, 1, is_healthy(npu.report) ? 1 : 0});
   }
   for (Part& part : parts) {
     part.pool = pool_for(part.kind, part.healthy);
     ++pools_[part.pool].parts;
     put_in_pool(node, part);
   }
+  for (const NpuIndex index : nodes_[node.value].npus) {
+    const Npu& npu = npus_[index.value];
+    if (npu.chip != kNoChip) index_cuts(index, pools_[part_of(npu).pool]);
+  }
 }
 
 void Fleet::drop_parts(NodeIndex node) {
+  for (const NpuIndex index : nodes_[node.value].npus) {
+    const Npu& npu = npus_[index.value];
+    if (npu.indexed) unindex_cuts(index, pools_[part_of(npu).pool]);
+  }
   for (const Part& part : nodes_[node.value].parts) {
     remove_from_pool(node, part);
     --pools_[part.pool].parts;
@@ -342,7 +359,8 @@ void Fleet::sum_kinds() {
   present_ = 0;
   for (Kind& kind : kinds_) {
     kind.present_on_node_max = kind.healthy_on_node_max = 0;
-    kind.present = kind.healthy = kind.free = 0;
+    kind.present = kind.healthy = kind.free = kind.cut = kind.with_residual = 0;
+    kind.chips.clear();
   }
   for (const Node& node : nodes_) {
     for (const Part& part : node.parts) {
@@ -352,6 +370,9 @@ void Fleet::sum_kinds() {
       kind.present += part.present;
       kind.healthy += part.healthy;
       kind.free += part.free;
+      kind.cut += part.cut;
+      kind.with_residual += part.with_residual;
+      for (const CutChip& chip : part.chips) add_chip(kind.chips, chip);
       present_ += part.present;
     }
   }
@@ -370,6 +391,44 @@ std::uint32_t Fleet::pool_for(std::uint32_t kind, std::int32_t healthy) {
   pools_.push_back(std::move(pool));
   kinds_[kind].pools.push_back(index);
   return index;
+}
+
+void Fleet::classify(const Npu& npu, Part& part, std::int32_t sign) {
+  if (!is_healthy(npu.report)) {
+    if (npu.is_idle()) part.unhealthy_unheld += sign;
+    return;
+  }
+  if (npu.job.valid()) return;
+  if (npu.is_idle()) {
+    part.free += sign;
+    return;
+  }
+  part.cut += sign;
+  const auto is_residual = [](const StraySlice& stray) { return stray.residual; };
+  const std::vector<StraySlice>& strays = npu.report.strays;
+  if (std::any_of(strays.begin(), strays.end(), is_residual)) part.with_residual += sign;
+  if (npu.slices.empty() && std::all_of(strays.begin(), strays.end(), is_residual)) part.all_residual += sign;
+}
+
+void Fleet::tally(NpuIndex index, Part& part, std::int32_t sign) {
+  const Npu& npu = npus_[index.value];
+  if (npu.indexed) unindex_cuts(index, pools_[part.pool]);
+  Kind& kind = kinds_[part.kind];
+  const std::int32_t free_before = part.free;
+  kind.cut -= part.cut;
+  kind.with_residual -= part.with_residual;
+  classify(npu, part, sign);
+  kind.cut += part.cut;
+  kind.with_residual += part.with_residual;
+  if (part.free != free_before) {
+    TG_ASSERT(part.free >= 0 && part.free <= part.healthy, "free NPUs are healthy ones");
+    const std::int32_t free_now = std::exchange(part.free, free_before);
+    remove_from_pool(npu.node, part);
+    part.free = free_now;
+    put_in_pool(npu.node, part);
+    kind.free += free_now - free_before;
+  }
+  if (sign > 0 && npu.chip != kNoChip) index_cuts(index, pools_[part.pool]);
 }
 
 void Fleet::put_in_pool(NodeIndex node, const Part& part) {

@@ -2,7 +2,8 @@
 // its memory and cores. Kinds are numbered by memory, then chip, then cores. NPUs of one kind on one node
 // form a *part*; parts with the same kind and the same number of healthy NPUs form a *pool*, in which nodes
 // lie in buckets by free NPUs: finding the best node is a look at a few counters, whatever the number of
-// nodes. Not thread-safe; copied as a whole.
+// nodes. A pool also knows, by chip of the catalogue, the state of each of its NPUs that can be cut
+// (SliceIndex). An NPU is held whole or in slices, never both. Not thread-safe; copied as a whole.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,10 @@
 #include "model/ids.h"
 #include "model/npu.h"
 #include "model/record.h"
+#include "model/request.h"
+#include "placement/cut_rules.h"
+#include "placement/slice_choice.h"
+#include "placement/slice_index.h"
 
 namespace tangram {
 
@@ -39,6 +44,29 @@ struct Place {
   std::uint32_t kind = kNoKind;
 };
 
+// What a request for a slice comes to on the NPUs of one kind.
+struct SliceOffer {
+  std::uint32_t kind = kNoKind;
+  std::uint32_t chip = kNoChip;  // of those of the kind that are this chip; kNoChip: any of them, whole
+  SliceGrant grant;
+
+  bool is_whole() const { return chip == kNoChip; }
+};
+
+struct SlicePlace {
+  NpuIndex npu;
+  std::uint32_t offer = 0;              // which of the offers
+  std::optional<SlicePlacement> slice;  // none: the whole NPU
+};
+
+// What keeps a request from NPUs that are well.
+enum class Shortage : std::uint8_t {
+  kNpus,      // they are held whole
+  kMemory,    // they are cut, or held whole, or have too little memory left
+  kSlots,     // some have memory left, but no mix with one slice more is legal
+  kResidual,  // slices that nobody holds stand in the way
+};
+
 // How far a report changed what jobs can ever get.
 enum class FleetChange : std::uint8_t {
   kNothing,
@@ -48,6 +76,11 @@ enum class FleetChange : std::uint8_t {
 
 class Fleet {
  public:
+  struct CutChip {
+    std::uint32_t chip = kNoChip;
+    std::int64_t present = 0;
+    std::int64_t healthy = 0;
+  };
   struct Kind {
     std::string chip;
     Bytes memory;
@@ -57,16 +90,32 @@ class Fleet {
     std::int32_t healthy_on_node_max = 0;
     std::int64_t present = 0;
     std::int64_t healthy = 0;
-    std::int64_t free = 0;  // healthy and held by nobody
+    std::int64_t free = 0;           // healthy and held by nobody
+    std::int64_t cut = 0;            // healthy, with slices on them
+    std::int64_t with_residual = 0;  // of those, with slices that nobody holds
     std::vector<std::uint32_t> pools;
+    std::vector<CutChip> chips;  // those that can be cut, ascending
+  };
+  struct Slice {
+    JobId job;
+    SlicePlacement placement;
   };
   struct Npu {
     NodeIndex node;
     NpuReport report;
     std::uint32_t kind = kNoKind;  // kNoKind while absent
     JobId job;
-    NpuIndex next;  // of the same job, ascending
+    NpuIndex next;              // of the same job, ascending
+    std::vector<Slice> slices;  // of jobs, ascending; none while it is held whole
+    std::uint32_t chip = kNoChip;
+    SliceState state = kNoState;  // of an NPU that can be cut, with all slices that stand on it
+    bool indexed = false;         // in the SliceIndex of its pool, under that state
+
+    bool is_held() const { return job.valid() || !slices.empty(); }
+    bool is_idle() const { return !is_held() && report.strays.empty(); }
   };
+
+  explicit Fleet(std::shared_ptr<const Catalog> catalog = Catalog::builtin()) : rules_(std::move(catalog)) {}
 
   FleetChange report(const NodeReported& reported);
 
@@ -75,6 +124,9 @@ class Fleet {
   std::uint32_t kind_count() const { return static_cast<std::uint32_t>(kinds_.size()); }
   const Kind& kind(std::uint32_t kind) const { return kinds_[kind]; }
   std::int64_t present_count() const { return present_; }
+
+  // Whether variants of a template may be given (CutRules). True: the policy is another one than before.
+  bool set_slice_variants(bool variants);
 
   // The part for `npus` NPUs among the kinds from `first_kind`: least memory, then fewest free NPUs that
   // still fit, then lowest node, then lowest kind.
@@ -89,6 +141,34 @@ class Fleet {
   bool has_unhealthy(std::int32_t npus, std::uint32_t first_kind) const;
   bool exists(std::int32_t npus, std::uint32_t first_kind) const;          // counting unhealthy ones
   bool exists_healthy(std::int32_t npus, std::uint32_t first_kind) const;  // whoever holds them
+
+  // What keeps `npus` whole NPUs from being had, in the kinds that `filter` allows, kept or not.
+  Shortage shortage(std::int32_t npus, std::uint32_t first_kind, const PlacementFilter& filter) const;
+
+  // ---- slices
+  // The ask, with both amounts rounded up to what templates and NPUs have: those that come to the same get
+  // the same offers, whatever is free.
+  SliceAsk round_up(SliceAsk ask) const;
+  // What it comes to on each kind and chip, counting unhealthy ones; the smallest first. Empty: no NPU is so
+  // large, or none can be cut.
+  std::vector<SliceOffer> offers(const SliceAsk& ask) const;
+  bool any_cuttable() const;
+  // Of all templates that could be given, nominal, ascending, each once.
+  std::vector<Bytes> slice_memories() const;
+  // The first offer that can be had, on the NPU where the cut loses least (CutOrder).
+  std::optional<SlicePlace> choose(std::span<const SliceOffer> offers, const PlacementFilter& filter) const;
+  bool fits(std::span<const SliceOffer> offers, const PlacementFilter& filter) const;
+  bool is_kept(std::span<const SliceOffer> offers, const PlacementFilter& filter) const;
+  bool fits_if_healthy(std::span<const SliceOffer> offers) const;
+  bool exists_healthy(std::span<const SliceOffer> offers) const;
+  Shortage shortage(std::span<const SliceOffer> offers) const;
+  // Whether it would fit on that NPU once these jobs have ended.
+  bool fits_without(NpuIndex npu, std::span<const SliceOffer> offers, std::span<const JobId> ended) const;
+  // `require_legal` false: also what is none of the catalogue's mixes (what is observed is so).
+  void take_slice(JobId job, NpuIndex npu, const SlicePlacement& placement, bool require_legal);
+  // What part of its NPU the job has; null: it has whole ones.
+  const SlicePlacement* slice_of(JobId job, NpuIndex npu) const;
+  const CutRules& rules() const { return rules_; }
 
   // The `npus` lowest free NPUs of the part, ascending. The part must have them.
   std::vector<NpuIndex> pick(Place place, std::int32_t npus) const;
@@ -119,6 +199,10 @@ class Fleet {
     std::int32_t healthy = 0;
     std::int32_t free = 0;
     std::int32_t unhealthy_unheld = 0;
+    std::int32_t cut = 0;            // healthy, with slices on them
+    std::int32_t with_residual = 0;  // of those, with slices that nobody holds
+    std::int32_t all_residual = 0;   // of those, with no others
+    std::vector<CutChip> chips;      // those that can be cut, ascending
   };
   struct Node {
     std::string name;
@@ -131,6 +215,11 @@ class Fleet {
     std::int32_t parts = 0;
     std::vector<std::int32_t> counts;  // parts by free NPUs, 0 to healthy
     std::vector<std::uint64_t> nodes;  // one bit a node, words_ words for each number of free NPUs
+    struct Cuts {
+      std::uint32_t chip = kNoChip;
+      SliceIndex index;  // healthy NPUs that are not held whole
+    };
+    std::vector<Cuts> cuts;  // ascending by chip
   };
 
   NpuIndex add_npu(NodeIndex node, const NpuReport& report);
@@ -144,7 +233,21 @@ class Fleet {
   void remove_from_pool(NodeIndex node, const Part& part);
   Part& part_of(const Npu& npu);
   std::uint32_t first_node(const Pool& pool, std::int32_t free) const;
+  // Takes an NPU out of what its part counts (-1), and puts it back as it is by then (+1).
+  void tally(NpuIndex index, Part& part, std::int32_t sign);
+  static void classify(const Npu& npu, Part& part, std::int32_t sign);
+  void index_cuts(NpuIndex index, Pool& pool);
+  void unindex_cuts(NpuIndex index, Pool& pool);
+  static const SliceIndex* find_index(const Pool& pool, std::uint32_t chip);
+  void restate(Npu& npu) const;
+  void release_slice(JobId job, NpuIndex index);
+  static std::vector<StandingSlice> standing(const Npu& npu);
+  std::optional<SliceIndex::Best> best_cut(const SliceOffer& offer, const PlacementFilter& filter) const;
+  NpuIndex uncut_npu(const SliceOffer& offer, const PlacementFilter& filter, NpuIndex lowest) const;
+  std::optional<Place> choose_in(std::uint32_t kind, std::int32_t npus, const PlacementFilter& filter) const;
+  bool accepts(const Npu& npu, const SliceOffer& offer, const std::vector<StandingSlice>& slices) const;
 
+  CutRules rules_;
   std::vector<Kind> kinds_;
   std::vector<Npu> npus_;
   std::vector<Node> nodes_;

@@ -93,9 +93,9 @@ Handle WaitQueue::ensure_group(const GroupKey& key, const Demand& demand) {
   Group& group = groups_[handle];
   group.key = key;
   group.exists = true;
-  group.first_kind = demand.first_kind;
+  group.need = demand.need;
   group.demand = demand.least;
-  group.demand_class = class_for(key.request.npus, demand.first_kind);
+  group.demand_class = class_for(demand.need);
   ++demand_classes_[group.demand_class].groups;
   const std::uint64_t hash = hash_of(key);
   if (const std::optional<std::uint32_t> alike = groups_by_hash_.find(hash)) {
@@ -195,9 +195,9 @@ void WaitQueue::set_demand(Handle handle, const Demand& demand) {
   Group& group = groups_[handle];
   --demand_classes_[group.demand_class].groups;
   demand_classes_[group.demand_class].jobs -= group.jobs;
-  group.first_kind = demand.first_kind;
+  group.need = demand.need;
   group.demand = demand.least;
-  group.demand_class = class_for(group.key.request.npus, demand.first_kind);
+  group.demand_class = class_for(demand.need);
   ++demand_classes_[group.demand_class].groups;
   demand_classes_[group.demand_class].jobs += group.jobs;
   attach(handle);
@@ -348,11 +348,11 @@ void WaitQueue::count(Group& group, Handle job, std::int64_t sign) {
   }
 }
 
-std::uint32_t WaitQueue::class_for(std::int32_t npus, std::uint32_t first_kind) {
+std::uint32_t WaitQueue::class_for(const Need& need) {
   std::uint32_t unused = std::numeric_limits<std::uint32_t>::max();
   for (std::uint32_t i = 0; i < demand_classes_.size(); ++i) {
     const DemandClass& demand_class = demand_classes_[i];
-    if (demand_class.npus == npus && demand_class.first_kind == first_kind) return i;
+    if (demand_class.need == need) return i;
     if (demand_class.groups == 0) unused = i;
   }
   if (unused == std::numeric_limits<std::uint32_t>::max()) {
@@ -361,8 +361,7 @@ std::uint32_t WaitQueue::class_for(std::int32_t npus, std::uint32_t first_kind) 
   }
   DemandClass& demand_class = demand_classes_[unused];
   TG_ASSERT(demand_class.bucket.entries.empty(), "an unused class is empty");
-  demand_class.npus = npus;
-  demand_class.first_kind = first_kind;
+  demand_class.need = need;
   return unused;
 }
 

@@ -1,6 +1,6 @@
 // The jobs, and those of them that wait, gathered into *groups*: queued jobs of one tenant, class, request
 // and bandwidth, of which one fits exactly when another does. A group lies in one *bucket*: that of its
-// demand class (so many NPUs of at least such a kind: it waits for capacity, or is not judged yet) or that of
+// demand class (what it needs of the hardware: it waits for capacity, or is not judged yet) or that of
 // the limit which blocks it (tenant and dimension). So an event looks only at the buckets it can open, and
 // never at each job. Not thread-safe; copied as a whole. The rank of a job is: waited past the bound, then
 // class, then id.
@@ -16,6 +16,7 @@
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/reason.h"
+#include "model/request.h"
 #include "queue/flat_index.h"
 #include "quota/amounts.h"
 
@@ -94,20 +95,20 @@ struct Bucket {
   std::int64_t demand_min = std::numeric_limits<std::int64_t>::max();
 };
 
-// Groups that ask for the same count of NPUs from the same kind on.
+// Groups that need the same of the hardware.
 struct DemandClass {
-  std::int32_t npus = 0;
-  std::uint32_t first_kind = 0;
+  Need need;
   std::int64_t groups = 0;  // wherever they are parked
   std::int64_t jobs = 0;    // of those groups
   Bucket bucket;
-  std::array<std::int32_t, 32> reasons{};  // entries of the bucket by the reason of their group
+  // Entries of the bucket by the reason of their group.
+  std::array<std::int32_t, static_cast<std::size_t>(kReasonLast) + 1> reasons{};
 };
 
 struct Group {
   GroupKey key;
   Amounts demand{};  // the least a job of it would charge
-  std::uint32_t first_kind = 0;
+  Need need;
   Handle fresh_first = kNoHandle, fresh_last = kNoHandle;        // ascending by id and by queued_at
   Handle requeued_first = kNoHandle, requeued_last = kNoHandle;  // ascending by queued_at
   std::int64_t jobs = 0;
@@ -121,7 +122,7 @@ struct Group {
 
 // What a group's demand comes to on the hardware at hand: filled in by the owner of both.
 struct Demand {
-  std::uint32_t first_kind = 0;
+  Need need;
   Amounts least{};
 };
 
@@ -181,7 +182,7 @@ class WaitQueue {
   void replace_entry(Handle group, Handle job, Handle by);
   void link_last(Group& group, Handle job);
   void count(Group& group, Handle job, std::int64_t sign);
-  std::uint32_t class_for(std::int32_t npus, std::uint32_t first_kind);
+  std::uint32_t class_for(const Need& need);
 
   std::vector<JobRecord> jobs_;
   std::vector<Handle> free_jobs_;

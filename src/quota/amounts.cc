@@ -22,6 +22,10 @@ Usage to_usage(const Amounts& amounts) {
   return usage;
 }
 
+Amounts charge_of_slice(SliceCount count, Bytes memory, std::int32_t ai_cores, std::int64_t bandwidth_bps) {
+  return {count == SliceCount::kOne ? 1 : 0, memory.count, ai_cores, 1, bandwidth_bps};
+}
+
 Dimension dimension_of(Countable countable) {
   switch (countable) {
     case Countable::kNpus:

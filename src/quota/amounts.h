@@ -28,6 +28,9 @@ Amounts limits_of(const Quota& quota);
 Amounts to_amounts(const Usage& usage);
 Usage to_usage(const Amounts& amounts);
 
+// What a slice charges: nominal memory and AI cores of its template, and as many NPUs as the policy says.
+Amounts charge_of_slice(SliceCount count, Bytes memory, std::int32_t ai_cores, std::int64_t bandwidth_bps);
+
 Dimension dimension_of(Countable countable);
 ReasonCode wait_reason(Countable countable);   // too little left now
 ReasonCode never_reason(Countable countable);  // asks for more than the whole limit

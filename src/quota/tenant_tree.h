@@ -33,6 +33,7 @@ class TenantTree {
 
   TenantId next_id() const { return TenantId(static_cast<std::uint32_t>(accounts_.size())); }
   std::size_t size() const { return accounts_.size(); }  // of ids ever given
+  std::size_t count() const { return by_name_.size(); }  // of tenants there are
   bool exists(TenantId id) const { return id.value < accounts_.size() && accounts_[id.value].exists; }
   std::optional<TenantId> find(std::string_view name) const;
 

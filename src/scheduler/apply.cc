@@ -15,7 +15,7 @@ void review_all(CoreState& state) {
   for (const Handle group : state.queue.groups()) {
     const GroupKey& key = state.queue.group(group).key;
     state.queue.park(group, state.queue.group(group).reason, Parking{});
-    state.queue.set_demand(group, demand_of(state.fleet, key.request, key.bandwidth_bps));
+    state.queue.set_demand(group, demand_of(state, key.request, key.bandwidth_bps));
   }
 }
 
@@ -37,7 +37,10 @@ class ApplyInput {
 
   void operator()(const SettingsChanged& settings) {
     TG_ASSERT(settings.keep_after_ms >= 0, "a bound is not negative");
+    const bool counts_else = state_.settings.slice_count != settings.slice_count;
     state_.settings = settings;
+    const bool cuts_else = state_.fleet.set_slice_variants(settings.slice_variants);
+    if (counts_else || cuts_else) review_all(state_);
   }
 
   void operator()(const NodeReported& reported) {
@@ -125,13 +128,17 @@ class ApplyInput {
     record.attempt = observed.attempt;
     record.submitted_at = record.queued_at = record.started_at = now_;
     record.first_npu = observed.npus.front();
-    record.charge = {static_cast<std::int64_t>(observed.npus.size()), 0, 0, 1, observed.spec.bandwidth_bps};
-    for (const NpuIndex npu : observed.npus) {
-      record.charge[index_of(Countable::kMemoryTotal)] += state_.fleet.npu(npu).report.memory.count;
-      record.charge[index_of(Countable::kAiCores)] += state_.fleet.npu(npu).report.ai_cores;
+    if (observed.slice) {
+      record.charge = charge_of(state_, observed.spec, record.first_npu, observed.slice);
+    } else {
+      record.charge = {static_cast<std::int64_t>(observed.npus.size()), 0, 0, 1, observed.spec.bandwidth_bps};
+      for (const NpuIndex npu : observed.npus) {
+        record.charge[index_of(Countable::kMemoryTotal)] += state_.fleet.npu(npu).report.memory.count;
+        record.charge[index_of(Countable::kAiCores)] += state_.fleet.npu(npu).report.ai_cores;
+      }
     }
     state_.next_job = std::max(state_.next_job, observed.spec.id.value + 1);
-    state_.fleet.take(observed.spec.id, observed.npus, false);
+    take(state_.fleet, observed.spec.id, observed.npus, observed.slice, false);
     state_.tenants.count_jobs(observed.spec.tenant, +1, 0);
     state_.tenants.charge(observed.spec.tenant, record.charge);
     state_.queue.add_job(record);
@@ -154,13 +161,15 @@ class ApplyDecision {
     TG_ASSERT(started.npus.size() == static_cast<std::size_t>(record.spec.request.npus),
               "a job gets what it asked");
     leave_queue(state_, job);
-    record.charge = charge_on(state_.fleet, state_.fleet.npu(started.npus.front()).kind, record.spec.request,
-                              record.spec.bandwidth_bps);
+    TG_ASSERT(!started.slice || record.spec.request.kind == RequestKind::kSlice,
+              "who gets a slice asked for one");
+    record.charge = charge_of(state_, record.spec, started.npus.front(), started.slice);
     record.first_npu = started.npus.front();
     record.state = JobState::kStarting;
     record.attempt = started.attempt;
     record.started_at = now_;
-    state_.fleet.take(started.job, started.npus, true);
+    // Whether the mix is legal was decided by the catalogue of its day.
+    take(state_.fleet, started.job, started.npus, started.slice, !started.slice);
     state_.tenants.charge(record.spec.tenant, record.charge);
     state_.tenants.count_jobs(record.spec.tenant, 0, -1);
   }

@@ -7,7 +7,7 @@
 namespace tangram {
 namespace {
 
-constexpr std::size_t kUnhealthyMax = 16;
+constexpr std::size_t kListedMax = 16;
 
 std::optional<Countable> countable_of(ReasonCode reason) {
   for (const Countable countable : kCountables) {
@@ -48,8 +48,12 @@ class Finder {
       case ReasonCode::kNpusUnhealthy:
       case ReasonCode::kNpusNever:
       case ReasonCode::kMemoryNever:
+      case ReasonCode::kAiCoresNever:
       case ReasonCode::kNoDevices:
-        return capacity_blocker(state_, reason_, spec_.request.npus, demand().first_kind);
+      case ReasonCode::kSlotsBusy:
+      case ReasonCode::kMemoryBusy:
+      case ReasonCode::kSlicesResidual:
+        return capacity_blocker(state_, reason_, demand().need);
       case ReasonCode::kNone:
       case ReasonCode::kSliceUnsupported:
       case ReasonCode::kShareUnsupported:
@@ -59,7 +63,7 @@ class Finder {
   }
 
  private:
-  Demand demand() const { return demand_of(state_.fleet, spec_.request, spec_.bandwidth_bps); }
+  Demand demand() const { return demand_of(state_, spec_.request, spec_.bandwidth_bps); }
 
   template <class Look>
   std::optional<Blocker> find_on_path(Look look) const {
@@ -83,7 +87,7 @@ class Finder {
     std::optional<Blocker> found = with(least.least);
     // No limit is too small for every kind, but each kind is too much for some limit.
     if (!found) {
-      each_charge(state_.fleet, spec_, least.first_kind, [&](const Amounts& charge) {
+      each_charge(state_, spec_, least.need, [&](const Amounts& charge) {
         if (!found) found = with(charge);
       });
     }
@@ -111,28 +115,31 @@ class Finder {
   }
 
   std::optional<Blocker> find_kept_npus() const {
-    const std::uint32_t first_kind = demand().first_kind;
+    const Need need = demand().need;
     Rank best = own_rank();
     JobId keeper;
     for (const DemandClass& waiting : state_.queue.demand_classes()) {
-      if (!shares_a_kind(waiting, first_kind)) continue;
+      if (!shares_a_kind(waiting.need, need)) continue;
       const std::optional<Entry> first = first_overdue(waiting.bucket);
       if (!first || first->key >= best) continue;
       best = first->key;
       keeper = state_.queue.job(first->job).spec.id;
     }
     if (!keeper.valid()) return std::nullopt;
-    Blocker blocker = capacity_blocker(state_, reason_, spec_.request.npus, first_kind);
+    Blocker blocker = capacity_blocker(state_, reason_, need);
     blocker.kept_for = keeper;
     return blocker;
   }
 
   // Whether both could use NPUs of one kind.
-  bool shares_a_kind(const DemandClass& waiting, std::uint32_t first_kind) const {
+  bool shares_a_kind(const Need& one, const Need& other) const {
     const Fleet& fleet = state_.fleet;
-    for (std::uint32_t kind = std::max(waiting.first_kind, first_kind); kind < fleet.kind_count(); ++kind) {
+    const Candidates of_one(fleet, one);
+    const Candidates of_other(fleet, other);
+    for (std::uint32_t kind = 0; kind < fleet.kind_count(); ++kind) {
       const std::int32_t most = fleet.kind(kind).healthy_on_node_max;
-      if (most >= waiting.npus && most >= spec_.request.npus) return true;
+      const bool is_large = most >= one.npus && most >= other.npus;
+      if (is_large && of_one.has_kind(kind) && of_other.has_kind(kind)) return true;
     }
     return false;
   }
@@ -207,23 +214,40 @@ std::optional<Blocker> run_time_blocker(const CoreState& state, TenantId at, con
   return blocker;
 }
 
-Blocker capacity_blocker(const CoreState& state, ReasonCode reason, std::int32_t npus,
-                         std::uint32_t first_kind) {
+bool Candidates::contains(const Fleet::Npu& npu) const {
+  if (npu.kind == kNoKind) return false;
+  if (!need_.is_slice()) return npu.kind >= need_.first_kind;
+  return std::any_of(offers_.begin(), offers_.end(), [&npu](const SliceOffer& offer) {
+    return offer.kind == npu.kind && (offer.is_whole() || offer.chip == npu.chip);
+  });
+}
+
+bool Candidates::has_kind(std::uint32_t kind) const {
+  if (!need_.is_slice()) return kind >= need_.first_kind;
+  return std::any_of(offers_.begin(), offers_.end(),
+                     [kind](const SliceOffer& offer) { return offer.kind == kind; });
+}
+
+Blocker capacity_blocker(const CoreState& state, ReasonCode reason, const Need& need) {
   const Fleet& fleet = state.fleet;
+  const Candidates candidates(fleet, need);
   Blocker blocker;
   blocker.reason = reason;
-  blocker.asked = npus;
-  for (std::uint32_t kind = first_kind; kind < fleet.kind_count(); ++kind) {
-    blocker.limit += fleet.kind(kind).present;
-    blocker.free += fleet.kind(kind).free;
-    blocker.unhealthy += fleet.kind(kind).present - fleet.kind(kind).healthy;
-  }
+  blocker.asked = need.npus;
   for (std::uint32_t i = 0; i < fleet.npu_count(); ++i) {
     const Fleet::Npu& npu = fleet.npu(NpuIndex(i));
-    if (npu.kind == kNoKind || npu.kind < first_kind) continue;
-    if (npu.job.valid()) ++blocker.used;
-    const bool listed = npu.report.health != Health::kOk && blocker.unhealthy_npus.size() < kUnhealthyMax;
-    if (listed) blocker.unhealthy_npus.emplace_back(i);
+    if (!candidates.contains(npu)) continue;
+    const bool is_healthy = npu.report.health == Health::kOk;
+    ++blocker.limit;
+    if (npu.is_held()) ++blocker.used;
+    if (is_healthy && npu.is_idle()) ++blocker.free;
+    if (!npu.job.valid() && !npu.is_idle()) ++blocker.cut;
+    if (!is_healthy) ++blocker.unhealthy;
+    if (!is_healthy && blocker.unhealthy_npus.size() < kListedMax) blocker.unhealthy_npus.emplace_back(i);
+    for (const StraySlice& stray : npu.report.strays) {
+      if (stray.residual && blocker.residual.size() < kListedMax)
+        blocker.residual.push_back({NpuIndex(i), stray});
+    }
   }
   return blocker;
 }

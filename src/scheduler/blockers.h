@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
@@ -19,15 +20,36 @@ std::optional<Blocker> priority_blocker(const CoreState& state, TenantId at, con
 std::optional<Blocker> memory_blocker(const CoreState& state, TenantId at, const JobSpec& spec);
 std::optional<Blocker> run_time_blocker(const CoreState& state, TenantId at, const JobSpec& spec);
 
-// The NPUs of the kinds from `first_kind` on: how many there are, held, free, not healthy. Without holders.
-Blocker capacity_blocker(const CoreState& state, ReasonCode reason, std::int32_t npus,
-                         std::uint32_t first_kind);
+// The NPUs that could be given for a need, were they well and free.
+class Candidates {
+ public:
+  Candidates(const Fleet& fleet, const Need& need)
+      : need_(need), offers_(need.is_slice() ? fleet.offers(ask_of(need)) : std::vector<SliceOffer>{}) {}
+
+  bool contains(const Fleet::Npu& npu) const;
+  bool has_kind(std::uint32_t kind) const;
+  const std::vector<SliceOffer>& offers() const { return offers_; }  // of a need of a slice
+
+ private:
+  const Need need_;
+  const std::vector<SliceOffer> offers_;
+};
+
+// Those NPUs: how many there are, held, free, not healthy. Without holders.
+Blocker capacity_blocker(const CoreState& state, ReasonCode reason, const Need& need);
 
 // What a group that fits no limit on any kind, but each limit on some kind, would charge there: calls
 // `visit(charge)` for each kind that could hold the request.
 template <class Visit>
-void each_charge(const Fleet& fleet, const JobSpec& spec, std::uint32_t first_kind, Visit visit) {
-  for (std::uint32_t kind = first_kind; kind < fleet.kind_count(); ++kind) {
+void each_charge(const CoreState& state, const JobSpec& spec, const Need& need, Visit visit) {
+  const Fleet& fleet = state.fleet;
+  if (need.is_slice()) {
+    for (const SliceOffer& offer : fleet.offers(ask_of(need))) {
+      visit(charge_on(state, offer, spec.bandwidth_bps));
+    }
+    return;
+  }
+  for (std::uint32_t kind = need.first_kind; kind < fleet.kind_count(); ++kind) {
     if (fleet.kind(kind).present_on_node_max < spec.request.npus) continue;
     visit(charge_on(fleet, kind, spec.request, spec.bandwidth_bps));
   }

@@ -11,7 +11,8 @@ namespace tangram {
 namespace {
 
 constexpr std::string_view kMagic = "TGCORE";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kWithoutSlices = 1;  // still read
 
 class Writer {
  public:
@@ -38,6 +39,8 @@ class Writer {
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : left_(bytes) {}
+
+  bool has_slices = true;  // whether what is read was written with slices
 
   std::uint64_t number(std::size_t bytes) {
     if (left_.size() < bytes) {
@@ -132,6 +135,46 @@ JobSpec read_spec(Reader& in) {
   return spec;
 }
 
+void write_slice(Writer& out, const SlicePlacement& slice) {
+  out.text(slice.template_name);
+  out.i32(slice.vgroup);
+  out.i64(slice.memory.count);
+  out.i64(slice.usable_memory.count);
+  out.i32(slice.ai_cores);
+}
+
+SlicePlacement read_slice(Reader& in) {
+  SlicePlacement slice;
+  slice.template_name = in.text();
+  slice.vgroup = in.i32();
+  slice.memory = Bytes(in.i64());
+  slice.usable_memory = Bytes(in.i64());
+  slice.ai_cores = in.i32();
+  return slice;
+}
+
+void write_strays(Writer& out, const std::vector<StraySlice>& strays) {
+  out.u32(static_cast<std::uint32_t>(strays.size()));
+  for (const StraySlice& stray : strays) {
+    out.u32(stray.id);
+    out.text(stray.template_name);
+    out.i32(stray.vgroup);
+    out.u8(stray.residual ? 1 : 0);
+  }
+}
+
+std::vector<StraySlice> read_strays(Reader& in) {
+  std::vector<StraySlice> strays;
+  for (std::uint32_t left = in.count(); left > 0 && in.ok(); --left) {
+    StraySlice& stray = strays.emplace_back();
+    stray.id = in.u32();
+    stray.template_name = in.text();
+    stray.vgroup = in.i32();
+    stray.residual = in.flag();
+  }
+  return strays;
+}
+
 void write_tenants(Writer& out, const TenantTree& tenants) {
   out.u32(static_cast<std::uint32_t>(tenants.size()));
   for (std::uint32_t i = 0; i < tenants.size(); ++i) {
@@ -189,11 +232,13 @@ void write_fleet(Writer& out, const Fleet& fleet) {
     out.i64(npu.report.memory.count);
     out.i32(npu.report.ai_cores);
     out.u8(static_cast<std::uint8_t>(npu.report.health));
+    out.u8(npu.report.cuttable ? 1 : 0);
+    out.text(npu.report.template_set);
+    write_strays(out, npu.report.strays);
   }
 }
 
-Result<Fleet> read_fleet(Reader& in) {
-  Fleet fleet;
+Result<Fleet> read_fleet(Reader& in, Fleet fleet) {
   for (std::uint32_t left = in.count(); left > 0; --left) {
     std::string name = in.text();
     if (!in.ok() || fleet.find_node(name)) return damaged("a node is listed twice");
@@ -207,6 +252,11 @@ Result<Fleet> read_fleet(Reader& in) {
     report.memory = Bytes(in.i64());
     report.ai_cores = in.i32();
     report.health = in.enumerator(Health::kAbsent);
+    if (in.has_slices) {
+      report.cuttable = in.flag();
+      report.template_set = in.text();
+      report.strays = read_strays(in);
+    }
     if (!in.ok() || node.value >= fleet.node_count()) return damaged("an NPU is on no node");
     TG_TRY_VOID(check_values(report));
     if (fleet.find_npu(node, report.physical_id)) return damaged("an NPU is listed twice");
@@ -234,6 +284,9 @@ void write_jobs(Writer& out, const CoreState& state) {
     const std::vector<NpuIndex> npus = state.fleet.held_from(job.first_npu);
     out.u32(static_cast<std::uint32_t>(npus.size()));
     for (const NpuIndex npu : npus) out.u32(npu.value);
+    const std::optional<SlicePlacement> slice = slice_of(state.fleet, job);
+    out.u8(slice ? 1 : 0);
+    if (slice) write_slice(out, *slice);
   }
 }
 
@@ -267,8 +320,10 @@ class JobReader {
     for (std::int64_t& amount : job.charge) amount = in_.i64();
     std::vector<NpuIndex> npus(in_.count());
     for (NpuIndex& npu : npus) npu = NpuIndex(in_.u32());
+    std::optional<SlicePlacement> slice;
+    if (in_.has_slices && in_.flag()) slice = read_slice(in_);
     if (!in_.ok()) return damaged("it ends among the jobs");
-    TG_TRY_VOID(check(job, npus));
+    TG_TRY_VOID(check(job, npus, slice));
     last_ = job.spec.id;
     state_.tenants.count_jobs(job.spec.tenant, +1, job.is_queued() ? +1 : 0);
     if (job.is_queued()) {
@@ -276,13 +331,14 @@ class JobReader {
       return {};
     }
     job.first_npu = npus.front();
-    state_.fleet.take(job.spec.id, npus, false);
+    take(state_.fleet, job.spec.id, npus, slice, false);
     state_.tenants.charge(job.spec.tenant, job.charge);
     state_.queue.add_job(job);
     return {};
   }
 
-  Result<void> check(const JobRecord& job, const std::vector<NpuIndex>& npus) {
+  Result<void> check(const JobRecord& job, const std::vector<NpuIndex>& npus,
+                     const std::optional<SlicePlacement>& slice) {
     TG_TRY_VOID(check_values(job.spec));
     const std::string name = "job j-" + std::to_string(job.spec.id.value);
     if (last_.valid() && job.spec.id <= last_) return damaged(name + " is out of order");
@@ -297,7 +353,7 @@ class JobReader {
       return damaged(name + " is of the future");
     }
     if (job.is_queued()) {
-      if (!npus.empty() || job.charge != Amounts{} || job.cancel_requested)
+      if (!npus.empty() || slice || job.charge != Amounts{} || job.cancel_requested)
         return damaged(name + " holds something");
       if (job.is_requeued()) return {};
       if (job.queued_at < last_queued_at_) return damaged(name + " was queued before an older job");
@@ -312,9 +368,15 @@ class JobReader {
     for (std::size_t i = 0; i < npus.size(); ++i) {
       if (i > 0 && npus[i] <= npus[i - 1]) return damaged(name + " holds NPUs out of order");
       if (npus[i].value >= state_.fleet.npu_count()) return damaged(name + " holds an NPU that is not known");
-      if (state_.fleet.npu(npus[i]).job.valid()) return damaged(name + " holds an NPU of another job");
+      const Fleet::Npu& npu = state_.fleet.npu(npus[i]);
+      if (slice ? npu.job.valid() : npu.is_held()) return damaged(name + " holds an NPU of another job");
     }
-    return {};
+    if (!slice) return {};
+    if (npus.size() != 1) return damaged(name + " has a slice of several NPUs");
+    if (state_.fleet.npu(npus.front()).slices.size() >= static_cast<std::size_t>(kSlicesPerChipMax)) {
+      return damaged(name + " has one slice too many of its NPU");
+    }
+    return check_values(*slice);
   }
 
   Reader& in_;
@@ -350,7 +412,7 @@ Result<void> read_groups(Reader& in, CoreState& state) {
   JobId last;
   for (std::uint32_t left = in.count(); left > 0; --left) {
     const JobId id(in.u64());
-    const ReasonCode reason = in.enumerator(ReasonCode::kShareUnsupported);
+    const ReasonCode reason = in.enumerator(kReasonLast);
     Parking parking;
     parking.tenant = TenantId(in.u32());
     parking.slot = in.enumerator(Slot::kCapacity);
@@ -382,6 +444,8 @@ std::string Scheduler::to_bytes() const {
   out.raw(kMagic);
   out.u32(kVersion);
   out.i64(state.settings.keep_after_ms);
+  out.u8(state.settings.slice_variants ? 1 : 0);
+  out.u8(static_cast<std::uint8_t>(state.settings.slice_count));
   out.i64(state.clock.value);
   out.u64(state.next_job);
   write_tenants(out, state.tenants);
@@ -391,18 +455,24 @@ std::string Scheduler::to_bytes() const {
   return out.take();
 }
 
-Result<Scheduler> Scheduler::from_bytes(std::string_view bytes) {
+Result<Scheduler> Scheduler::from_bytes(std::string_view bytes, std::shared_ptr<const Catalog> catalog) {
   Reader in(bytes);
   if (in.raw(kMagic.size()) != kMagic) return damaged("it does not begin like one");
-  if (const std::uint32_t version = in.u32(); version != kVersion) {
+  const std::uint32_t version = in.u32();
+  in.has_slices = version != kWithoutSlices;
+  if (version != kVersion && version != kWithoutSlices) {
     return fail(Code::kFailedPrecondition, "snapshot.version",
                 "the snapshot of the scheduler has format " + std::to_string(version) +
                     ", this program reads format " + std::to_string(kVersion),
                 "start the version of Tangram that wrote it");
   }
-  Scheduler scheduler;
+  Scheduler scheduler(std::move(catalog));
   State& state = *scheduler.state_;
   state.settings.keep_after_ms = in.i64();
+  if (in.has_slices) {
+    state.settings.slice_variants = in.flag();
+    state.settings.slice_count = in.enumerator(SliceCount::kNone);
+  }
   state.clock = TimeMs(in.i64());
   state.next_job = in.u64();
   TG_TRY_VOID(check_values(state.settings));
@@ -410,7 +480,8 @@ Result<Scheduler> Scheduler::from_bytes(std::string_view bytes) {
     return damaged("its clock is impossible");
   }
   TG_TRY(state.tenants, read_tenants(in));
-  TG_TRY(state.fleet, read_fleet(in));
+  TG_TRY(state.fleet, read_fleet(in, state.fleet));
+  state.fleet.set_slice_variants(state.settings.slice_variants);
   TG_TRY_VOID(JobReader(in, state).read_all());
   TG_TRY_VOID(read_groups(in, state));
   if (!in.at_end()) return damaged("bytes follow its end");

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <string>
 
+#include "base/quote.h"
 #include "scheduler/judge.h"
 #include "scheduler/state.h"
 #include "scheduler/values.h"
 
 namespace tangram {
 namespace {
-
-std::string quoted(std::string_view name) {
-  return "\"" + std::string(name.substr(0, 80)) + "\"";
-}
 
 std::string amount_text(Dimension dimension, std::int64_t amount) {
   switch (dimension) {
@@ -50,7 +47,9 @@ class CheckInput {
     TenantId parent;
     if (!spec.parent.empty()) {
       const std::optional<TenantId> found = state_.tenants.find(spec.parent);
-      if (!found && spec.parent != spec.name) return unknown_tenant(quoted(spec.parent), "parent ");
+      if (!found && spec.parent != spec.name) {
+        return unknown_tenant(quoted(spec.parent), "parent tenant ", {{"tenant", spec.parent}});
+      }
       if (!found || *found == put.id) return cycle(spec);
       parent = *found;
     }
@@ -76,16 +75,7 @@ class CheckInput {
 
   Result<void> operator()(const JobSubmitted& submitted) const {
     const JobSpec& spec = submitted.spec;
-    TG_TRY_VOID(check_spec(spec));
-    if (spec.id.value < state_.next_job) {
-      return fail(Code::kAlreadyExists, "job.exists",
-                  "job j-" + std::to_string(spec.id.value) + " is not a new job",
-                  "number jobs in the order of their submission");
-    }
-    if (spec.request.kind == RequestKind::kSlice) {
-      return fail(Code::kUnimplemented, std::string(token(ReasonCode::kSliceUnsupported)),
-                  "slices of an NPU are not handed out yet", "ask for whole NPUs (--npus)");
-    }
+    TG_TRY_VOID(check_new_job(spec));
     if (spec.request.kind == RequestKind::kShare) {
       return fail(Code::kUnimplemented, std::string(token(ReasonCode::kShareUnsupported)),
                   "shares of an NPU are not handed out yet", "ask for whole NPUs (--npus)");
@@ -93,6 +83,15 @@ class CheckInput {
     TG_TRY_VOID(check_static_limits(spec));
     TG_TRY_VOID(check_capacity(spec));
     return check_whole_limits(spec);
+  }
+
+  // Of a job that comes into the queue, whatever its tenant may have.
+  Result<void> check_new_job(const JobSpec& spec) const {
+    TG_TRY_VOID(check_spec(spec));
+    if (spec.id.value >= state_.next_job) return {};
+    return fail(Code::kAlreadyExists, "job.exists",
+                "job j-" + std::to_string(spec.id.value) + " is not a new job",
+                "number jobs in the order of their submission");
   }
 
   Result<void> operator()(const JobCancelled& cancelled) const { return known_job(cancelled.job); }
@@ -112,6 +111,10 @@ class CheckInput {
     }
     TG_TRY_VOID(check_range("attempt", observed.attempt, 1, kAttemptMax));
     if (observed.npus.empty()) return bad_value("npus", "empty", "at least one NPU");
+    if (observed.slice) {
+      TG_TRY_VOID(check_range("npus", static_cast<std::int64_t>(observed.npus.size()), 1, 1));
+      TG_TRY_VOID(check_values(*observed.slice));
+    }
     for (std::size_t i = 0; i < observed.npus.size(); ++i) {
       const NpuIndex index = observed.npus[i];
       if (index.value >= state_.fleet.npu_count()) {
@@ -120,17 +123,25 @@ class CheckInput {
       }
       if (i > 0 && observed.npus[i - 1] >= index)
         return bad_value("npus", std::to_string(index.value), "ascending");
-      if (state_.fleet.npu(index).job.valid()) {
-        return fail(Code::kFailedPrecondition, "npu.busy",
-                    "NPU number " + std::to_string(index.value) + " is held by job j-" +
-                        std::to_string(state_.fleet.npu(index).job.value),
-                    "end that job first");
+      if (const JobId holder = holder_of(index, observed.slice.has_value()); holder.valid()) {
+        return fail(
+            Code::kFailedPrecondition, "npu.busy",
+            "NPU number " + std::to_string(index.value) + " is held by job j-" + std::to_string(holder.value),
+            "end that job first");
       }
     }
     return {};
   }
 
  private:
+  // Who stands in the way of giving that NPU, or a slice of it.
+  JobId holder_of(NpuIndex index, bool for_slice) const {
+    const Fleet::Npu& npu = state_.fleet.npu(index);
+    if (npu.job.valid() || npu.slices.empty()) return npu.job;
+    const bool is_full = npu.slices.size() >= static_cast<std::size_t>(kSlicesPerChipMax);
+    return for_slice && !is_full ? JobId() : npu.slices.front().job;
+  }
+
   Result<void> check_identity(const TenantPut& put) const {
     const std::optional<TenantId> holder = state_.tenants.find(put.spec.name);
     if (holder && *holder != put.id) {
@@ -173,9 +184,11 @@ class CheckInput {
                 "choose a parent outside of its own subtree");
   }
 
-  static Result<void> unknown_tenant(const std::string& which, const char* role = "") {
-    return fail(Code::kNotFound, "tenant.unknown", std::string(role) + "tenant " + which + " does not exist",
-                "create it first (tangram apply -f), or choose one of those that exist (tangram quota)");
+  static Result<void> unknown_tenant(const std::string& which, const char* role = "tenant ",
+                                     Details details = {}) {
+    return fail(Code::kNotFound, "tenant.unknown", role + which + " does not exist",
+                "create it first (tangram apply -f), or choose one of those that exist (tangram quota)",
+                std::move(details));
   }
 
   Result<void> known_job(JobId id) const {
@@ -246,7 +259,7 @@ class CheckInput {
 
   // Limits on what is held at once: never passable when one job alone breaks them.
   Result<void> check_whole_limits(const JobSpec& spec) const {
-    const Amounts least = demand_of(state_.fleet, spec.request, spec.bandwidth_bps).least;
+    const Amounts least = demand_of(state_, spec.request, spec.bandwidth_bps).least;
     for (TenantId at = spec.tenant; at.valid(); at = state_.tenants.parent(at)) {
       for (const Countable countable : kCountables) {
         const std::int64_t asked = least[index_of(countable)];
@@ -260,33 +273,19 @@ class CheckInput {
   }
 
   Result<void> check_capacity(const JobSpec& spec) const {
-    const Fleet& fleet = state_.fleet;
-    const std::int32_t npus = spec.request.npus;
-    const Bytes memory = spec.request.memory_per_npu;
-    const std::uint32_t first_kind = fleet.first_kind_with(memory);
-    switch (Judge(state_, state_.clock).impossible(npus, first_kind)) {
-      case ReasonCode::kMemoryNever: {
-        Bytes most;
-        for (std::uint32_t kind = 0; kind < fleet.kind_count(); ++kind) {
-          if (fleet.kind(kind).present > 0) most = std::max(most, fleet.kind(kind).memory);
-        }
-        return fail(Code::kPolicyRefused, std::string(token(ReasonCode::kMemoryNever)),
-                    "the job needs " + format_bytes(memory) + " per NPU, but no NPU has more than " +
-                        format_bytes(most),
-                    "ask for at most --memory " + format_bytes(most),
-                    {{"requested", memory.count}, {"limit", most.count}});
-      }
-      case ReasonCode::kNpusNever: {
-        std::int32_t most = 0;
-        for (std::uint32_t kind = first_kind; kind < fleet.kind_count(); ++kind) {
-          most = std::max(most, fleet.kind(kind).present_on_node_max);
-        }
-        return fail(Code::kPolicyRefused, std::string(token(ReasonCode::kNpusNever)),
-                    "the job asks for " + std::to_string(npus) + " NPUs of at least " + format_bytes(memory) +
-                        ", but no node has more than " + std::to_string(most) + " of one model",
-                    "ask for at most --npus " + std::to_string(most),
-                    {{"requested", std::int64_t{npus}}, {"limit", std::int64_t{most}}});
-      }
+    const Need need = need_of(state_.fleet, spec.request);
+    const ReasonCode reason = Judge(state_, state_.clock).impossible(need);
+    switch (reason) {
+      case ReasonCode::kMemoryNever:
+        return need.is_slice() ? slice_too_large(spec.request, reason) : memory_never(spec.request);
+      case ReasonCode::kAiCoresNever:
+        return slice_too_large(spec.request, reason);
+      case ReasonCode::kSliceUnsupported:
+        return fail(Code::kPolicyRefused, std::string(token(reason)),
+                    "no NPU here can be cut into slices, so none can be given",
+                    "ask for whole NPUs (--npus)");
+      case ReasonCode::kNpusNever:
+        return npus_never(spec.request, need.first_kind);
         // clang-format off
       case ReasonCode::kNone: case ReasonCode::kQuotaNpus: case ReasonCode::kQuotaMemoryTotal:
       case ReasonCode::kQuotaAiCores: case ReasonCode::kQuotaRunningJobs: case ReasonCode::kQuotaBandwidth:
@@ -294,12 +293,67 @@ class CheckInput {
       case ReasonCode::kQuotaPriority: case ReasonCode::kQuotaNpusNever: case ReasonCode::kQuotaMemoryTotalNever:
       case ReasonCode::kQuotaAiCoresNever: case ReasonCode::kQuotaRunningJobsNever:
       case ReasonCode::kQuotaBandwidthNever: case ReasonCode::kNpusBusy: case ReasonCode::kNpusUnhealthy:
-      case ReasonCode::kNpusKept: case ReasonCode::kNoDevices: case ReasonCode::kSliceUnsupported:
-      case ReasonCode::kShareUnsupported:
+      case ReasonCode::kNpusKept: case ReasonCode::kNoDevices: case ReasonCode::kShareUnsupported:
+      case ReasonCode::kSlotsBusy: case ReasonCode::kMemoryBusy: case ReasonCode::kSlicesResidual:
         return {};
         // clang-format on
     }
     return {};
+  }
+
+  Result<void> memory_never(const Request& request) const {
+    const Fleet& fleet = state_.fleet;
+    Bytes most;
+    for (std::uint32_t kind = 0; kind < fleet.kind_count(); ++kind) {
+      if (fleet.kind(kind).present > 0) most = std::max(most, fleet.kind(kind).memory);
+    }
+    return fail(Code::kPolicyRefused, std::string(token(ReasonCode::kMemoryNever)),
+                "the job needs " + format_bytes(request.memory_per_npu) +
+                    " per NPU, but no NPU has more than " + format_bytes(most),
+                "ask for at most --memory " + format_bytes(most),
+                {{"requested", request.memory_per_npu.count}, {"limit", most.count}});
+  }
+
+  Result<void> npus_never(const Request& request, std::uint32_t first_kind) const {
+    const Fleet& fleet = state_.fleet;
+    std::int32_t most = 0;
+    for (std::uint32_t kind = first_kind; kind < fleet.kind_count(); ++kind) {
+      most = std::max(most, fleet.kind(kind).present_on_node_max);
+    }
+    return fail(Code::kPolicyRefused, std::string(token(ReasonCode::kNpusNever)),
+                "the job asks for " + std::to_string(request.npus) + " NPUs of at least " +
+                    format_bytes(request.memory_per_npu) + ", but no node has more than " +
+                    std::to_string(most) + " of one model",
+                "ask for at most --npus " + std::to_string(most),
+                {{"requested", std::int64_t{request.npus}}, {"limit", std::int64_t{most}}});
+  }
+
+  // Above all that any NPU has which can be cut: a slice is never of two.
+  Result<void> slice_too_large(const Request& request, ReasonCode reason) const {
+    const Fleet& fleet = state_.fleet;
+    Bytes memory;
+    std::int32_t cores = 0;
+    for (std::uint32_t kind = 0; kind < fleet.kind_count(); ++kind) {
+      if (fleet.kind(kind).chips.empty()) continue;
+      const bool holds = fleet.kind(kind).memory >= request.memory_per_npu;
+      memory = std::max(memory, fleet.kind(kind).memory);
+      if (holds || reason == ReasonCode::kMemoryNever) cores = std::max(cores, fleet.kind(kind).ai_cores);
+    }
+    if (reason == ReasonCode::kMemoryNever) {
+      return fail(Code::kPolicyRefused, std::string(token(reason)),
+                  "a slice is of one NPU, and none that can be cut has more than " + format_bytes(memory) +
+                      "; the job asks for " + format_bytes(request.memory_per_npu),
+                  "ask for at most --slice " + format_bytes(memory) + ", or for whole NPUs (--npus)",
+                  {{"requested", request.memory_per_npu.count}, {"limit", memory.count}});
+    }
+    return fail(Code::kPolicyRefused, std::string(token(reason)),
+                (request.memory_per_npu.count > 0
+                     ? "a slice is of one NPU, and none that can be cut and has " +
+                           format_bytes(request.memory_per_npu) + " has more than "
+                     : std::string("a slice is of one NPU, and none that can be cut has more than ")) +
+                    std::to_string(cores) + " AI cores; the job asks for " + std::to_string(request.ai_cores),
+                "ask for at most " + std::to_string(cores) + " AI cores, or for whole NPUs (--npus)",
+                {{"requested", std::int64_t{request.ai_cores}}, {"limit", std::int64_t{cores}}});
   }
 
   const CoreState& state_;
@@ -309,6 +363,20 @@ class CheckInput {
 
 Result<void> Scheduler::check(const Input& input) const {
   return std::visit(CheckInput(*state_), input);
+}
+
+Result<void> Scheduler::check_recorded(const Input& input) const {
+  const CheckInput check(*state_);
+  if (const auto* submitted = std::get_if<JobSubmitted>(&input)) return check.check_new_job(submitted->spec);
+  if (const auto* ended = std::get_if<AttemptEnded>(&input); ended != nullptr && ended->requeue) {
+    TG_TRY_VOID(check(*ended));
+    const JobRecord& job = state_->queue.job(state_->queue.known_job(ended->job));
+    if (!job.cancel_requested) return {};
+    return fail(
+        Code::kFailedPrecondition, "job.attempt",
+        "job j-" + std::to_string(ended->job.value) + " was cancelled and cannot go back into the queue");
+  }
+  return std::visit(check, input);
 }
 
 bool Scheduler::restarts_after(JobId id, Outcome outcome) const {

@@ -64,9 +64,10 @@ class DecidePass {
       TG_ASSERT(!last || next->rank > *last, "candidates come in rank order");
       last = next->rank;
       if (!consider(*next)) continue;
-      // The start may have taken quota from one for whom NPUs are kept, who then keeps quota instead: begin
-      // again, so that a batch means the same as its decisions one by one.
-      if (!judge_.keeps_npus()) continue;
+      // The start may have taken quota from one who had no room before it: who waits for quota now, and may
+      // keep some. Begin again, so that a batch means the same as its decisions one by one.
+      if (!is_room_missed_) continue;
+      is_room_missed_ = false;
       judge_.forget_kept();
       std::fill(blocked_.begin(), blocked_.end(), std::uint8_t{0});
       last.reset();
@@ -78,8 +79,8 @@ class DecidePass {
     const auto kept = static_cast<std::size_t>(ReasonCode::kNpusKept);
     for (const DemandClass& demand : state_.queue.demand_classes()) {
       if (demand.jobs == 0) continue;
-      if (judge_.fits_unkept(demand)) return true;
-      if (demand.reasons[kept] > 0 && !judge_.is_kept(demand)) return true;
+      if (judge_.fits_unkept(demand.need)) return true;
+      if (demand.reasons[kept] > 0 && !judge_.is_kept(demand.need)) return true;
     }
     return false;
   }
@@ -94,7 +95,7 @@ class DecidePass {
       if (best) return best;
     }
     for (const DemandClass& demand : state_.queue.demand_classes()) {
-      if (!demand.bucket.entries.empty() && judge_.fits_unkept(demand))
+      if (!demand.bucket.entries.empty() && judge_.fits_unkept(demand.need))
         first_other(demand.bucket, last, {}, best);
     }
     each_open_bucket([&](const Bucket& bucket, const Gate& gate) { first_other(bucket, last, gate, best); });
@@ -182,7 +183,7 @@ class DecidePass {
     const Verdict verdict = judge_.judge(candidate.group, candidate.rank);
     switch (verdict.outcome) {
       case Verdict::Outcome::kStart:
-        start(candidate, verdict.place);
+        start(candidate, verdict);
         return true;
       case Verdict::Outcome::kNever:
       case Verdict::Outcome::kQuota:
@@ -190,6 +191,7 @@ class DecidePass {
         set_reason(candidate.group, verdict);
         break;
       case Verdict::Outcome::kCapacity:
+        is_room_missed_ = true;
         keep_if_overdue(candidate, verdict);
         break;
     }
@@ -200,27 +202,32 @@ class DecidePass {
   void keep_if_overdue(const Candidate& candidate, const Verdict& verdict) {
     if (candidate.rank >= kNotOverdue) return;
     const Group& group = state_.queue.group(candidate.group);
-    const bool was_kept = state_.fleet.is_kept(group.key.request.npus, group.first_kind, judge_.kept());
-    if (judge_.impossible(group.key.request.npus, group.first_kind) == ReasonCode::kNone) {
+    const bool was_kept = judge_.is_kept(group.need);
+    if (judge_.impossible(group.need) == ReasonCode::kNone) {
       judge_.keep_npus(candidate.group, state_.queue.job(candidate.job).spec.id);
     }
     // It is now the one for whom NPUs are kept.
     if (group.reason == ReasonCode::kNpusKept && !was_kept) set_reason(candidate.group, verdict);
   }
 
-  void start(const Candidate& candidate, Place place) {
+  void start(const Candidate& candidate, const Verdict& verdict) {
     const JobRecord& job = state_.queue.job(candidate.job);
-    const Request& request = job.spec.request;
-    JobStarted started{job.spec.id, job.attempt + 1, state_.fleet.pick(place, request.npus)};
+    JobStarted started{job.spec.id, job.attempt + 1, {}};
+    if (verdict.slice_place) {
+      started.npus = {verdict.slice_place->npu};
+      started.slice = verdict.slice_place->slice;
+    } else {
+      started.npus = state_.fleet.pick(verdict.place, job.spec.request.npus);
+    }
     Undo undo;
     undo.job = candidate.job;
     undo.group = candidate.group;
     undo.first_npu = started.npus.front();
-    undo.charge = charge_on(state_.fleet, place.kind, request, job.spec.bandwidth_bps);
+    undo.charge = charge_of(state_, job.spec, undo.first_npu, started.slice);
     TG_ASSERT(!state_.tenants.first_block(job.spec.tenant, undo.charge), "a start is within every quota");
     state_.queue.dequeue(candidate.job);
     state_.tenants.charge(job.spec.tenant, undo.charge);
-    state_.fleet.take(job.spec.id, started.npus, true);
+    take(state_.fleet, job.spec.id, started.npus, started.slice, true);
     undos_.push_back(undo);
     decisions_.emplace_back(std::move(started));
   }
@@ -241,16 +248,20 @@ class DecidePass {
 
   // Reasons that still hold for whoever is left in the bucket of a demand class. kNone is never among them.
   ReasonSet holding_reasons(const DemandClass& demand) const {
-    const ReasonCode impossible = judge_.impossible(demand.npus, demand.first_kind);
+    const Need& need = demand.need;
+    const ReasonCode impossible = judge_.impossible(need);
     if (impossible != ReasonCode::kNone) return bit(impossible);
     const Fleet& fleet = state_.fleet;
-    if (!fleet.exists_healthy(demand.npus, demand.first_kind)) return bit(ReasonCode::kNpusUnhealthy);
-    if (!judge_.fits_unkept(demand) && fleet.fits(demand.npus, demand.first_kind, {})) {
-      return bit(ReasonCode::kNpusKept);
+    if (!judge_.exists_healthy(need)) return bit(ReasonCode::kNpusUnhealthy);
+    if (!judge_.fits_unkept(need) && judge_.fits(need, {})) return bit(ReasonCode::kNpusKept);
+    ReasonSet reasons = 0;
+    if (need.is_slice()) {
+      reasons = bit(judge_.busy_reason(need));
+    } else {
+      reasons = bit(reason_of(fleet.shortage(need.npus, need.first_kind, {})));
+      if (fleet.has_unhealthy(need.npus, need.first_kind)) reasons |= bit(ReasonCode::kNpusUnhealthy);
     }
-    ReasonSet reasons = bit(ReasonCode::kNpusBusy);
-    if (fleet.has_unhealthy(demand.npus, demand.first_kind)) reasons |= bit(ReasonCode::kNpusUnhealthy);
-    if (judge_.is_kept(demand)) reasons |= bit(ReasonCode::kNpusKept);
+    if (judge_.is_kept(need)) reasons |= bit(ReasonCode::kNpusKept);
     return reasons;
   }
 
@@ -327,6 +338,7 @@ class DecidePass {
   TimeMs now_;
   std::size_t limit_;
   std::vector<std::uint8_t> blocked_;  // by group: judged and not startable in this pass
+  bool is_room_missed_ = false;        // by one of those, within its quota
   std::vector<Decision> decisions_;
   std::vector<Undo> undos_;
 };

@@ -2,6 +2,7 @@
 // said.
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "base/invariant.h"
@@ -26,6 +27,7 @@ class Explainer {
         handle_(job),
         job_(state.queue.job(job)),
         group_(state.queue.group(job_.group)),
+        candidates_(state.fleet, group_.need),
         active_(active_by_end(state)),
         replay_(state, now, job) {}
 
@@ -63,7 +65,7 @@ class Explainer {
     if (verdict.outcome == Verdict::Outcome::kQuotaKept) add_kept_blocker(verdict);
     if (verdict.outcome != Verdict::Outcome::kQuota || !blockers_.empty()) return;
     // No limit is too small for every kind, but each kind is too much for some limit.
-    each_charge(state_.fleet, job_.spec, group_.first_kind, [this](const Amounts& charge) {
+    each_charge(state_, job_.spec, group_.need, [this](const Amounts& charge) {
       const std::optional<QuotaBlock> block = state_.tenants.first_block(job_.spec.tenant, charge);
       TG_ASSERT(block.has_value(), "each kind is blocked");
       add_limit_blocker(block->tenant, block->countable, charge);
@@ -106,25 +108,21 @@ class Explainer {
   }
 
   void add_capacity_blocker(const Verdict& verdict) {
-    const Fleet& fleet = state_.fleet;
-    const std::int32_t npus = job_.spec.request.npus;
-    ReasonCode reason = Judge(state_, now_).impossible(npus, group_.first_kind);
+    const Judge judge(state_, now_);
+    ReasonCode reason = judge.impossible(group_.need);
     JobId kept_for;
     if (verdict.outcome == Verdict::Outcome::kCapacity) {
       reason = verdict.reason;
       kept_for = verdict.kept_for;
     } else if (reason == ReasonCode::kNone) {
-      if (fleet.fits(npus, group_.first_kind, {})) return;
-      const bool unhealthy =
-          !fleet.exists_healthy(npus, group_.first_kind) || fleet.fits_if_healthy(npus, group_.first_kind);
-      reason = unhealthy ? ReasonCode::kNpusUnhealthy : ReasonCode::kNpusBusy;
+      if (judge.fits(group_.need, {})) return;
+      reason = judge.busy_reason(group_.need);
     }
-    Blocker blocker = capacity_blocker(state_, reason, npus, group_.first_kind);
+    Blocker blocker = capacity_blocker(state_, reason, group_.need);
     blocker.kept_for = kept_for;
     for (const Handle other : active_) {
       const JobRecord& holder = state_.queue.job(other);
-      const std::uint32_t kind = fleet.npu(holder.first_npu).kind;
-      if (kind == kNoKind || kind < group_.first_kind) continue;
+      if (!candidates_.contains(state_.fleet.npu(holder.first_npu))) continue;
       if (blocker.holders.size() == kHoldersMax) break;
       blocker.holders.push_back(holder.spec.id);
     }
@@ -165,8 +163,9 @@ class Explainer {
     for (std::size_t i = 0; i < std::min(candidates.size(), kSinglesMax); ++i) {
       if (add_if_ended(remedies, {candidates[i]})) return;
     }
-    if (const std::vector<JobId> on_node = fewest_on_one_node();
-        on_node.size() > 1 && add_if_ended(remedies, on_node)) {
+    if (const std::vector<JobId> together =
+            group_.need.is_slice() ? fewest_on_one_npu() : fewest_on_one_node();
+        together.size() > 1 && add_if_ended(remedies, together)) {
       return;
     }
     for (std::size_t count = 2; count <= candidates.size(); ++count) {
@@ -188,34 +187,96 @@ class Explainer {
   // The fewest jobs whose end frees enough NPUs on one node.
   std::vector<JobId> fewest_on_one_node() const {
     const Fleet& fleet = state_.fleet;
-    const std::int64_t wanted = job_.spec.request.npus;
-    std::vector<std::vector<Handle>> by_node(fleet.node_count());
-    for (const Handle other : active_) {
-      const Fleet::Npu& first = fleet.npu(state_.queue.job(other).first_npu);
-      if (first.kind != kNoKind && first.kind >= group_.first_kind)
-        by_node[first.node.value].push_back(other);
-    }
     std::vector<JobId> best;
-    for (std::uint32_t node = 0; node < by_node.size(); ++node) {
-      std::int64_t free = 0;
-      for (const NpuIndex npu : fleet.npus_of(NodeIndex(node))) {
-        const Fleet::Npu& candidate = fleet.npu(npu);
-        const bool usable = candidate.kind != kNoKind && candidate.kind >= group_.first_kind;
-        if (usable && !candidate.job.valid() && candidate.report.health == Health::kOk) ++free;
-      }
-      std::stable_sort(by_node[node].begin(), by_node[node].end(), [this](Handle a, Handle b) {
-        return state_.queue.job(a).charge[0] > state_.queue.job(b).charge[0];
-      });
-      std::vector<JobId> jobs;
-      for (const Handle other : by_node[node]) {
-        if (free >= wanted) break;
-        free += state_.queue.job(other).charge[index_of(Countable::kNpus)];
-        jobs.push_back(state_.queue.job(other).spec.id);
-      }
-      if (free >= wanted && !jobs.empty() && (best.empty() || jobs.size() < best.size()))
-        best = std::move(jobs);
+    for (std::uint32_t node = 0; node < fleet.node_count(); ++node) {
+      const std::vector<JobId> jobs = fewest_on(NodeIndex(node));
+      if (!jobs.empty() && (best.empty() || jobs.size() < best.size())) best = jobs;
     }
     return best;
+  }
+
+  // Jobs whose end frees NPUs together: one that has whole ones, or all those with slices of one NPU.
+  struct Holding {
+    std::vector<JobId> jobs;
+    std::int64_t npus = 0;
+    TimeMs end;  // of the last
+  };
+
+  std::vector<JobId> fewest_on(NodeIndex node) const {
+    const Fleet& fleet = state_.fleet;
+    const std::int64_t wanted = job_.spec.request.npus;
+    std::int64_t free = 0;
+    std::vector<Holding> holdings;
+    for (const NpuIndex index : fleet.npus_of(node)) {
+      const Fleet::Npu& npu = fleet.npu(index);
+      if (!candidates_.contains(npu)) continue;
+      if (npu.is_idle() && npu.report.health == Health::kOk) ++free;
+      Holding holding;
+      if (npu.job.valid()) {
+        const JobRecord& job = state_.queue.job(state_.queue.known_job(npu.job));
+        if (job.first_npu != index) continue;  // counted with its first
+        holding = {{npu.job}, static_cast<std::int64_t>(fleet.held_from(index).size()), latest_end(job)};
+      } else if (npu.report.strays.empty()) {
+        for (const Fleet::Slice& slice : npu.slices) {
+          holding.jobs.push_back(slice.job);
+          const JobRecord& job = state_.queue.job(state_.queue.known_job(slice.job));
+          holding.end = std::max(holding.end, latest_end(job));
+        }
+        holding.npus = 1;
+      }
+      if (!holding.jobs.empty()) holdings.push_back(std::move(holding));
+    }
+    std::stable_sort(holdings.begin(), holdings.end(), [](const Holding& a, const Holding& b) {
+      const auto cost = [](const Holding& h) { return static_cast<std::int64_t>(h.jobs.size()); };
+      return std::tuple(cost(a), -a.npus, a.end) < std::tuple(cost(b), -b.npus, b.end);
+    });
+    std::vector<JobId> jobs;
+    for (const Holding& holding : holdings) {
+      if (free >= wanted) break;
+      free += holding.npus;
+      jobs.insert(jobs.end(), holding.jobs.begin(), holding.jobs.end());
+    }
+    if (free < wanted) jobs.clear();
+    return jobs;
+  }
+
+  // The fewest jobs with slices of one NPU whose end makes room for the slice that is asked for.
+  std::vector<JobId> fewest_on_one_npu() const {
+    const Fleet& fleet = state_.fleet;
+    std::vector<JobId> best;
+    for (std::uint32_t i = 0; i < fleet.npu_count(); ++i) {
+      const Fleet::Npu& npu = fleet.npu(NpuIndex(i));
+      if (!candidates_.contains(npu)) continue;
+      std::vector<std::tuple<std::int64_t, TimeMs, JobId>> order;
+      for (const Fleet::Slice& slice : npu.slices) {
+        const JobRecord& job = state_.queue.job(state_.queue.known_job(slice.job));
+        order.emplace_back(-std::int64_t{slice.placement.ai_cores}, latest_end(job), slice.job);
+      }
+      std::sort(order.begin(), order.end());
+      std::vector<JobId> jobs;
+      for (const auto& [cores, end, job] : order) {
+        jobs.push_back(job);
+        if (!best.empty() && jobs.size() >= best.size()) break;
+        if (!fleet.fits_without(NpuIndex(i), candidates_.offers(), jobs)) continue;
+        drop_needless(NpuIndex(i), jobs);
+        best = jobs;
+        break;
+      }
+    }
+    return best;
+  }
+
+  // Those that need not end after all.
+  void drop_needless(NpuIndex npu, std::vector<JobId>& jobs) const {
+    for (std::size_t i = 0; i < jobs.size();) {
+      std::vector<JobId> fewer = jobs;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (state_.fleet.fits_without(npu, candidates_.offers(), fewer)) {
+        jobs = std::move(fewer);
+      } else {
+        ++i;
+      }
+    }
   }
 
   void try_fewer_npus(std::vector<Remedy>& remedies) {
@@ -235,9 +296,8 @@ class Explainer {
 
   void try_less_memory(std::vector<Remedy>& remedies) {
     Request request = job_.spec.request;
-    std::uint32_t kind = group_.first_kind;
-    for (std::int32_t tried = 0; tried < 4 && kind > 0; ++tried) {
-      request.memory_per_npu = state_.fleet.kind(--kind).memory;
+    for (const Bytes smaller : smaller_memories()) {
+      request.memory_per_npu = smaller;
       if (!replay_.starts_with(request)) continue;
       Remedy remedy;
       remedy.kind = Remedy::Kind::kLessMemory;
@@ -246,6 +306,24 @@ class Explainer {
       remedies.push_back(std::move(remedy));
       return;
     }
+  }
+
+  // The next smaller sizes that there are, the largest first.
+  std::vector<Bytes> smaller_memories() const {
+    const Fleet& fleet = state_.fleet;
+    constexpr std::size_t kTriedMax = 4;
+    std::vector<Bytes> sizes;
+    if (group_.need.is_slice()) {
+      sizes = fleet.slice_memories();
+      std::erase_if(sizes, [this](Bytes size) { return size >= group_.need.memory; });
+      std::reverse(sizes.begin(), sizes.end());
+    } else {
+      for (std::uint32_t kind = group_.need.first_kind; kind > 0; --kind) {
+        sizes.push_back(fleet.kind(kind - 1).memory);
+      }
+    }
+    if (sizes.size() > kTriedMax) sizes.resize(kTriedMax);
+    return sizes;
   }
 
   void try_limits(std::vector<Remedy>& remedies) {
@@ -269,6 +347,7 @@ class Explainer {
   Handle handle_;
   const JobRecord& job_;
   const Group& group_;
+  const Candidates candidates_;
   std::vector<Handle> active_;
   Replay replay_;
   std::vector<Blocker> blockers_;

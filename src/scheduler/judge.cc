@@ -1,6 +1,7 @@
 #include "scheduler/judge.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/invariant.h"
 
@@ -21,6 +22,20 @@ Verdict verdict(Verdict::Outcome outcome, ReasonCode reason, Parking parking = {
 
 }  // namespace
 
+ReasonCode reason_of(Shortage shortage) {
+  switch (shortage) {
+    case Shortage::kNpus:
+      return ReasonCode::kNpusBusy;
+    case Shortage::kMemory:
+      return ReasonCode::kMemoryBusy;
+    case Shortage::kSlots:
+      return ReasonCode::kSlotsBusy;
+    case Shortage::kResidual:
+      return ReasonCode::kSlicesResidual;
+  }
+  return ReasonCode::kNpusBusy;
+}
+
 Judge::Judge(const CoreState& state, TimeMs now)
     : state_(state),
       now_(now),
@@ -33,7 +48,7 @@ Verdict Judge::judge(Handle handle, Rank rank) {
   TG_ASSERT(group.exists, "only a group can be judged");
   std::optional<Verdict> limits = judge_limits(group);
   if (limits && limits->outcome == Verdict::Outcome::kNever) return *limits;
-  const ReasonCode never = impossible(group.key.request.npus, group.first_kind);
+  const ReasonCode never = impossible(group.need);
   if (never != ReasonCode::kNone) return verdict(Verdict::Outcome::kCapacity, never);
   if (limits) return *limits;
 
@@ -46,18 +61,25 @@ Verdict Judge::judge(Handle handle, Rank rank) {
     return kept;
   }
 
+  if (group.need.is_slice()) {
+    allow_offers(group);
+    if (!allowed_offers_.empty()) return judge_offers();
+    return over_each_quota(group, charge_on(state_, offers(group.need).front(), group.key.bandwidth_bps));
+  }
   allow_kinds(group);
   if (std::find(allowed_.begin(), allowed_.end(), std::uint8_t{1}) == allowed_.end()) {
-    // Each kind is too much for some limit, but no limit is too small for all kinds: the group stays where it
-    // is.
-    std::uint32_t kind = group.first_kind;
+    std::uint32_t kind = group.need.first_kind;
     while (state_.fleet.kind(kind).present_on_node_max < group.key.request.npus) ++kind;
-    const Amounts charge = charge_on(state_.fleet, kind, group.key.request, group.key.bandwidth_bps);
-    const std::optional<QuotaBlock> block = tenants.first_block(group.key.tenant, charge);
-    TG_ASSERT(block.has_value(), "a kind that is not allowed is blocked");
-    return verdict(Verdict::Outcome::kQuota, wait_reason(block->countable));
+    return over_each_quota(group, charge_on(state_.fleet, kind, group.key.request, group.key.bandwidth_bps));
   }
   return judge_capacity(group);
+}
+
+// Each kind is too much for some limit, but no limit is too small for all kinds: the group stays where it is.
+Verdict Judge::over_each_quota(const Group& group, const Amounts& charge) const {
+  const std::optional<QuotaBlock> block = state_.tenants.first_block(group.key.tenant, charge);
+  TG_ASSERT(block.has_value(), "a kind that is not allowed is blocked");
+  return verdict(Verdict::Outcome::kQuota, wait_reason(block->countable));
 }
 
 std::optional<Verdict> Judge::judge_limits(const Group& group) const {
@@ -86,20 +108,42 @@ std::optional<Verdict> Judge::judge_limits(const Group& group) const {
   return wait;
 }
 
-ReasonCode Judge::impossible(std::int32_t npus, std::uint32_t first_kind) const {
+ReasonCode Judge::impossible(const Need& need) const {
   const Fleet& fleet = state_.fleet;
   if (fleet.present_count() == 0) return ReasonCode::kNoDevices;
-  if (!fleet.exists(1, first_kind)) return ReasonCode::kMemoryNever;
-  if (!fleet.exists(npus, first_kind)) return ReasonCode::kNpusNever;
+  if (need.is_slice()) {
+    if (!offers(need).empty()) return ReasonCode::kNone;
+    if (!fleet.any_cuttable()) return ReasonCode::kSliceUnsupported;
+    return fleet.offers({need.memory, 0}).empty() ? ReasonCode::kMemoryNever : ReasonCode::kAiCoresNever;
+  }
+  if (!fleet.exists(1, need.first_kind)) return ReasonCode::kMemoryNever;
+  if (!fleet.exists(need.npus, need.first_kind)) return ReasonCode::kNpusNever;
   return ReasonCode::kNone;
+}
+
+const std::vector<SliceOffer>& Judge::offers(const Need& need) const {
+  for (const KnownOffers& known : known_offers_) {
+    if (known.need == need) return known.offers;
+  }
+  known_offers_.push_front({need, state_.fleet.offers(ask_of(need))});
+  return known_offers_.front().offers;
+}
+
+ReasonCode Judge::busy_reason(const Need& need) const {
+  const Fleet& fleet = state_.fleet;
+  const bool heals = need.is_slice() ? fleet.fits_if_healthy(offers(need))
+                                     : fleet.fits_if_healthy(need.npus, need.first_kind);
+  if (heals || !exists_healthy(need)) return ReasonCode::kNpusUnhealthy;
+  return reason_of(need.is_slice() ? fleet.shortage(offers(need))
+                                   : fleet.shortage(need.npus, need.first_kind, {}));
 }
 
 void Judge::allow_kinds(const Group& group) {
   const Fleet& fleet = state_.fleet;
   std::fill(allowed_.begin(), allowed_.end(), std::uint8_t{0});
   std::uint32_t candidates = 0;
-  std::uint32_t last = group.first_kind;
-  for (std::uint32_t kind = group.first_kind; kind < fleet.kind_count(); ++kind) {
+  std::uint32_t last = group.need.first_kind;
+  for (std::uint32_t kind = group.need.first_kind; kind < fleet.kind_count(); ++kind) {
     if (fleet.kind(kind).present_on_node_max < group.key.request.npus) continue;
     ++candidates;
     last = kind;
@@ -108,45 +152,73 @@ void Judge::allow_kinds(const Group& group) {
     allowed_[last] = 1;  // judge_limits() has looked at exactly this charge
     return;
   }
-  for (std::uint32_t kind = group.first_kind; kind < fleet.kind_count(); ++kind) {
+  for (std::uint32_t kind = group.need.first_kind; kind < fleet.kind_count(); ++kind) {
     if (fleet.kind(kind).present_on_node_max < group.key.request.npus) continue;
     const Amounts charge = charge_on(fleet, kind, group.key.request, group.key.bandwidth_bps);
     allowed_[kind] = state_.tenants.first_block(group.key.tenant, charge) ? 0 : 1;
   }
 }
 
+void Judge::allow_offers(const Group& group) {
+  std::fill(allowed_.begin(), allowed_.end(), std::uint8_t{0});
+  allowed_offers_.clear();
+  for (const SliceOffer& offer : offers(group.need)) {
+    const Amounts charge = charge_on(state_, offer, group.key.bandwidth_bps);
+    if (state_.tenants.first_block(group.key.tenant, charge)) continue;
+    allowed_offers_.push_back(offer);
+    allowed_[offer.kind] = 1;
+  }
+}
+
+Verdict Judge::judge_offers() const {
+  const Fleet& fleet = state_.fleet;
+  if (std::optional<SlicePlace> place = fleet.choose(allowed_offers_, kept())) {
+    Verdict start = verdict(Verdict::Outcome::kStart, ReasonCode::kNone);
+    start.slice_place = std::move(place);
+    return start;
+  }
+  if (const std::optional<SlicePlace> kept = fleet.choose(allowed_offers_, {})) {
+    Verdict result = verdict(Verdict::Outcome::kCapacity, ReasonCode::kNpusKept);
+    result.kept_for = keepers_[allowed_offers_[kept->offer].kind];
+    return result;
+  }
+  const bool unhealthy = !fleet.exists_healthy(allowed_offers_) || fleet.fits_if_healthy(allowed_offers_);
+  return verdict(Verdict::Outcome::kCapacity,
+                 unhealthy ? ReasonCode::kNpusUnhealthy : reason_of(fleet.shortage(allowed_offers_)));
+}
+
 Verdict Judge::judge_capacity(const Group& group) const {
   const Fleet& fleet = state_.fleet;
   const std::int32_t npus = group.key.request.npus;
-  if (const std::optional<Place> place = fleet.choose(npus, group.first_kind, {kept_from_, allowed_})) {
+  const std::uint32_t first_kind = group.need.first_kind;
+  if (const std::optional<Place> place = fleet.choose(npus, first_kind, {kept_from_, allowed_})) {
     Verdict start = verdict(Verdict::Outcome::kStart, ReasonCode::kNone);
     start.place = *place;
     return start;
   }
-  if (const std::optional<Place> kept = fleet.choose(npus, group.first_kind, {{}, allowed_})) {
+  if (const std::optional<Place> kept = fleet.choose(npus, first_kind, {{}, allowed_})) {
     Verdict result = verdict(Verdict::Outcome::kCapacity, ReasonCode::kNpusKept);
     result.kept_for = keepers_[kept->kind];
     return result;
   }
-  const bool unhealthy =
-      !fleet.exists_healthy(npus, group.first_kind) || fleet.fits_if_healthy(npus, group.first_kind);
-  return verdict(Verdict::Outcome::kCapacity, unhealthy ? ReasonCode::kNpusUnhealthy : ReasonCode::kNpusBusy);
+  const bool unhealthy = !fleet.exists_healthy(npus, first_kind) || fleet.fits_if_healthy(npus, first_kind);
+  return verdict(
+      Verdict::Outcome::kCapacity,
+      unhealthy ? ReasonCode::kNpusUnhealthy : reason_of(fleet.shortage(npus, first_kind, {{}, allowed_})));
 }
 
 void Judge::keep_npus(Handle handle, JobId job) {
   const Group& group = state_.queue.group(handle);
   TG_ASSERT(job.valid() && group.exists, "NPUs are kept for a queued job");
-  for (std::uint32_t kind = group.first_kind; kind < kept_from_.size(); ++kind) {
+  for (std::uint32_t kind = group.need.first_kind; kind < kept_from_.size(); ++kind) {
     const std::int32_t npus = group.key.request.npus;
     if (allowed_[kind] == 0 || state_.fleet.kind(kind).healthy_on_node_max < npus) continue;
-    keeps_npus_ = true;
     kept_from_[kind] = std::min(kept_from_[kind], npus);
     if (!keepers_[kind].valid()) keepers_[kind] = job;
   }
 }
 
 void Judge::forget_kept() {
-  keeps_npus_ = false;
   std::fill(kept_from_.begin(), kept_from_.end(), kNotKept);
   std::fill(keepers_.begin(), keepers_.end(), JobId());
 }
@@ -171,8 +243,7 @@ std::optional<QuotaKeeper> Judge::quota_keeper(TenantId tenant) const {
         }
         const Group& group = queue.group(at->group);
         // Nothing is kept for a job that today's healthy NPUs could not hold.
-        if (at->demand <= headroom || !state_.fleet.exists_healthy(group.key.request.npus, group.first_kind))
-          continue;
+        if (at->demand <= headroom || !exists_healthy(group.need)) continue;
         keeper = QuotaKeeper{at->key, queue.job(at->job).spec.id};
         break;
       }

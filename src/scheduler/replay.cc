@@ -19,11 +19,14 @@ TimeMs latest_end(const JobRecord& job) {
 std::vector<Handle> active_by_end(const CoreState& state) {
   std::vector<std::tuple<TimeMs, JobId, Handle>> order;
   for (std::uint32_t i = 0; i < state.fleet.npu_count(); ++i) {
-    const JobId id = state.fleet.npu(NpuIndex(i)).job;
-    if (!id.valid()) continue;
-    const Handle handle = state.queue.known_job(id);
-    const JobRecord& job = state.queue.job(handle);
-    if (job.first_npu == NpuIndex(i)) order.emplace_back(latest_end(job), id, handle);
+    const auto add = [&](JobId id) {
+      const Handle handle = state.queue.known_job(id);
+      const JobRecord& job = state.queue.job(handle);
+      if (job.first_npu == NpuIndex(i)) order.emplace_back(latest_end(job), id, handle);
+    };
+    const Fleet::Npu& npu = state.fleet.npu(NpuIndex(i));
+    if (npu.job.valid()) add(npu.job);
+    for (const Fleet::Slice& slice : npu.slices) add(slice.job);
   }
   std::sort(order.begin(), order.end());
   std::vector<Handle> active;
@@ -38,19 +41,24 @@ bool Replay::starts_now() {
 
 bool Replay::starts_if_ended(std::span<const JobId> jobs) {
   if (jobs.empty() || !has_question()) return false;
-  std::vector<std::pair<Handle, std::vector<NpuIndex>>> ended;
+  struct Held {
+    Handle job = kNoHandle;
+    std::vector<NpuIndex> npus;
+    std::optional<SlicePlacement> slice;
+  };
+  std::vector<Held> ended;
   for (const JobId id : jobs) {
     const Handle handle = state_.queue.known_job(id);
     const JobRecord& job = state_.queue.job(handle);
     TG_ASSERT(!job.is_queued(), "only a running job can end");
-    ended.emplace_back(handle, state_.fleet.held_from(job.first_npu));
+    ended.push_back({handle, state_.fleet.held_from(job.first_npu), slice_of(state_.fleet, job)});
     state_.fleet.release(id, job.first_npu);
     state_.tenants.refund(job.spec.tenant, job.charge);
   }
   const bool starts = starts_now();
-  for (const auto& [handle, npus] : ended) {
-    const JobRecord& job = state_.queue.job(handle);
-    state_.fleet.take(job.spec.id, npus, false);
+  for (const Held& held : ended) {
+    const JobRecord& job = state_.queue.job(held.job);
+    take(state_.fleet, job.spec.id, held.npus, held.slice, false);
     state_.tenants.charge(job.spec.tenant, job.charge);
   }
   return starts;

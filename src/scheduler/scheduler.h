@@ -13,6 +13,9 @@
 //  - A job is admitted when its charge fits the quota of its tenant and of every ancestor, and starts when
 //  one node
 //    has enough free healthy NPUs of one model with the memory asked. One step: admitted, placed and charged.
+//  - A request for a slice gets the smallest template that holds it, on the NPU where the cut loses least; a
+//  whole
+//    NPU when no template is large enough. An NPU is in use whole or in slices, never both.
 //  - A job that does not fit does not block one that does, until it has waited longer than keep_after_ms:
 //  then free
 //    NPUs are kept for it, and so is the quota of the tenant at which it waits.
@@ -29,13 +32,21 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "catalog/catalog.h"
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/npu.h"
 #include "model/record.h"
 #include "model/tenant.h"
+#include "placement/slice_choice.h"
 
 namespace tangram {
+
+// A slice that nobody holds and that has not been returned yet.
+struct ResidualSlice {
+  NpuIndex npu;
+  StraySlice slice;
+};
 
 // One thing that stands in a job's way, with its numbers.
 struct Blocker {
@@ -48,6 +59,8 @@ struct Blocker {
   std::int64_t free = 0;                 // capacity reasons: of those, free and healthy
   std::int64_t unhealthy = 0;            // capacity reasons
   std::vector<NpuIndex> unhealthy_npus;  // of those, ascending, at most 16
+  std::int64_t cut = 0;                  // capacity reasons: with slices on them
+  std::vector<ResidualSlice> residual;   // of those, slices that nobody holds, at most 16
   JobId kept_for;                        // kNpusKept, kQuotaKept
   std::vector<JobId> holders;            // who holds what is missing, first to end first, at most 16
 };
@@ -82,6 +95,13 @@ struct Explanation {
       estimated_start;  // assumes that running jobs end at their limits; none: some have no limit
 };
 
+// What a request for a slice comes to on the NPUs of one kind, whatever is free.
+struct SliceOption {
+  std::string chip;                    // as the driver names it
+  SliceGrant grant;                    // kSlice or kWhole
+  std::vector<std::string> templates;  // kSlice: any of them, as the NPU's state makes it best
+};
+
 // One tenant as seen from outside.
 struct TenantView {
   TenantId id;
@@ -97,11 +117,17 @@ struct NpuView {
   NpuReport report;
   NpuMode mode = NpuMode::kFree;
   JobId job;  // kWhole
+  struct Slice {
+    JobId job;
+    SlicePlacement placement;
+  };
+  std::vector<Slice> slices;  // kSliced: those of jobs, ascending; strays are in the report
 };
 
 class Scheduler {
  public:
-  Scheduler();
+  // `catalog`: which slices NPUs can be cut into. What was decided by another one before stays as it is.
+  explicit Scheduler(std::shared_ptr<const Catalog> catalog = Catalog::builtin());
   Scheduler(const Scheduler& other);
   Scheduler(Scheduler&&) noexcept;
   Scheduler& operator=(const Scheduler& other);
@@ -113,8 +139,14 @@ class Scheduler {
   // "tenant.busy", "tenant.cycle", "quota.below_zero" … for the rest. Never changes anything.
   Result<void> check(const Input& input) const;
 
+  // Whether a record of the past can be applied at all: what the invariants of apply() ask of the state at
+  // hand, and nothing that another version may judge differently (quotas, what the hardware could ever hold).
+  // For what is read back, which may be damaged. Never changes anything.
+  Result<void> check_recorded(const Input& input) const;
+  Result<void> check_recorded(const Decision& decision) const;
+
   // Changes the state; the only functions that do. An input must have passed check() against the state at
-  // hand.
+  // hand, one that is read back check_recorded().
   void apply(const Input& input, TimeMs now);
   void apply(const Decision& decision, TimeMs now);
 
@@ -140,6 +172,10 @@ class Scheduler {
   std::optional<TenantId> find_tenant(std::string_view name) const;
   std::optional<TenantView> tenant(TenantId id) const;
   std::vector<TenantView> tenants() const;
+  // At most `most`: first those that hold or wait for something, then the others. Cheap also where there are
+  // many more.
+  std::vector<TenantView> tenants(std::size_t most) const;
+  std::size_t tenant_count() const;
   // The tightest limit on the path from the tenant to the top, for limits of one job (memory per NPU, run
   // time).
   Quota effective_quota(TenantId id) const;
@@ -147,17 +183,25 @@ class Scheduler {
   std::vector<JobId> queue() const;   // queued jobs in the order in which they would be served now
   std::vector<JobId> active() const;  // starting and running, by id
   std::size_t queue_length() const;
+  // How many queued jobs a JobWaits of this job speaks of: those of its tenant, priority, request and
+  // bandwidth. 0: it is not queued.
+  std::int64_t queued_alike(JobId id) const;
   // How many queued jobs wait for which reason, ascending; kNone: ready. Cheap: no job is looked at.
   std::vector<std::pair<ReasonCode, std::int64_t>> queue_by_reason() const;
   std::vector<NpuView> npus() const;
   std::optional<NpuView> npu(NpuIndex index) const;
   std::string node_name(NodeIndex node) const;
+  // What a request for a slice comes to, the smallest first: in this order it is looked for. Empty: no NPU
+  // is so large, or none is cut.
+  std::vector<SliceOption> slice_options(const Request& request) const;
+  std::shared_ptr<const Catalog> catalog() const;
   std::optional<NpuIndex> find_npu(std::string_view node, std::uint32_t physical_id) const;
   SettingsChanged settings() const;
 
   // The whole state as bytes: equal states give equal bytes. For snapshots and for tests.
   std::string to_bytes() const;
-  static Result<Scheduler> from_bytes(std::string_view bytes);
+  static Result<Scheduler> from_bytes(std::string_view bytes,
+                                      std::shared_ptr<const Catalog> catalog = Catalog::builtin());
 
  private:
   struct State;

@@ -1,6 +1,9 @@
 // The core's whole state. Private to src/scheduler.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "model/job.h"
 #include "model/record.h"
 #include "placement/fleet.h"
@@ -32,8 +35,22 @@ struct CoreState {
 
 // What `request` with that bandwidth charges on a kind.
 Amounts charge_on(const Fleet& fleet, std::uint32_t kind, const Request& request, std::int64_t bandwidth_bps);
-// Where the search for a request begins, and the least it can charge on the hardware at hand.
-Demand demand_of(const Fleet& fleet, const Request& request, std::int64_t bandwidth_bps);
+Amounts charge_on(const CoreState& state, const SliceOffer& offer, std::int64_t bandwidth_bps);
+// What a job charges that holds these NPUs, or that slice.
+Amounts charge_of(const CoreState& state, const JobSpec& spec, NpuIndex first_npu,
+                  const std::optional<SlicePlacement>& slice);
+
+Need need_of(const Fleet& fleet, const Request& request);
+inline SliceAsk ask_of(const Need& need) {
+  return {need.memory, need.ai_cores};
+}
+// What a request needs of the hardware at hand, and the least it can charge there.
+Demand demand_of(const CoreState& state, const Request& request, std::int64_t bandwidth_bps);
+
+// The NPUs or the slice that a job was given.
+void take(Fleet& fleet, JobId job, const std::vector<NpuIndex>& npus,
+          const std::optional<SlicePlacement>& slice, bool require_free);
+std::optional<SlicePlacement> slice_of(const Fleet& fleet, const JobRecord& job);
 
 GroupKey group_key(const JobSpec& spec);
 // Puts a job into its group, where a record says that it is queued.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/quote.h"
+#include "catalog/chip.h"
 #include "queue/wait_queue.h"
 
 namespace tangram {
@@ -30,6 +32,11 @@ Result<void> check_limit(const char* field, std::int64_t value) {
                 {{"field", std::string(field)}, {"value", value}});
   }
   return check_range(field, value, 0, kUnlimited);
+}
+
+Result<void> check_name(const char* field, const std::string& name) {
+  if (name.size() <= kChipNameMax) return {};
+  return bad_value(field, quoted(name), "at most 64 bytes long");
 }
 
 bool is_known(Health health) {
@@ -61,12 +68,14 @@ Result<void> check_range(const char* field, std::int64_t value, std::int64_t lea
 }
 
 Result<void> check_values(const SettingsChanged& settings) {
+  TG_TRY_VOID(check_range("sliceCount", static_cast<int>(settings.slice_count), 0,
+                          static_cast<int>(SliceCount::kNone)));
   return check_range("keepAfter", settings.keep_after_ms, 0, kUnlimited);
 }
 
 Result<void> check_values(const NodeReported& reported) {
   if (reported.node.empty() || reported.node.size() > kNodeNameMax) {
-    return bad_value("node", "\"" + reported.node.substr(0, kNodeNameMax) + "\"", "a name of 1 to 253 bytes");
+    return bad_value("node", quoted(reported.node), "a name of 1 to 253 bytes");
   }
   TG_TRY_VOID(check_range("npus", static_cast<std::int64_t>(reported.npus.size()), 0, kNpusPerNodeMax));
   for (std::size_t i = 0; i < reported.npus.size(); ++i) {
@@ -80,18 +89,35 @@ Result<void> check_values(const NodeReported& reported) {
 }
 
 Result<void> check_values(const NpuReport& npu) {
-  if (npu.chip.size() > kChipNameMax) {
-    return bad_value("npus.chip", "\"" + npu.chip.substr(0, kChipNameMax) + "\"", "at most 64 bytes long");
-  }
+  TG_TRY_VOID(check_name("npus.chip", npu.chip));
   TG_TRY_VOID(check_range("npus.memory", npu.memory.count, 0, kMemoryMax));
   TG_TRY_VOID(check_range("npus.aiCores", npu.ai_cores, 0, kAiCoresMax));
   if (!is_known(npu.health)) return bad_value("npus.health", "unknown", "one of the known states");
+  TG_TRY_VOID(check_name("npus.templateSet", npu.template_set));
+  TG_TRY_VOID(check_range("npus.strays", static_cast<std::int64_t>(npu.strays.size()), 0, kSlicesPerChipMax));
+  for (std::size_t i = 0; i < npu.strays.size(); ++i) {
+    const StraySlice& stray = npu.strays[i];
+    if (i > 0 && npu.strays[i - 1].id >= stray.id) {
+      return bad_value("npus.strays.id", std::to_string(stray.id), "above the one before it");
+    }
+    TG_TRY_VOID(check_name("npus.strays.template", stray.template_name));
+    TG_TRY_VOID(check_range("npus.strays.vgroup", stray.vgroup, kNoVgroup, kSlicesPerChipMax - 1));
+  }
   return {};
+}
+
+Result<void> check_values(const SlicePlacement& slice) {
+  if (slice.template_name.empty()) return bad_value("slice.template", "empty", "the name of a template");
+  TG_TRY_VOID(check_name("slice.template", slice.template_name));
+  TG_TRY_VOID(check_range("slice.vgroup", slice.vgroup, kNoVgroup, kSlicesPerChipMax - 1));
+  TG_TRY_VOID(check_range("slice.memory", slice.memory.count, 0, kMemoryMax));
+  TG_TRY_VOID(check_range("slice.usableMemory", slice.usable_memory.count, 0, kMemoryMax));
+  return check_range("slice.aiCores", slice.ai_cores, 0, kAiCoresMax);
 }
 
 Result<void> check_values(const TenantSpec& spec) {
   if (!is_valid_tenant_name(spec.name)) {
-    return bad_value("name", "\"" + spec.name.substr(0, kTenantNameMax + 1) + "\"",
+    return bad_value("name", quoted(spec.name),
                      "1 to 63 of a-z, 0-9 and '-', not beginning or ending with '-'");
   }
   const Quota& quota = spec.quota;
@@ -107,7 +133,8 @@ Result<void> check_values(const TenantSpec& spec) {
 
 Result<void> check_values(const JobSpec& spec) {
   if (spec.id.value > kJobIdMax) return bad_value("id", std::to_string(spec.id.value), "below 2^61");
-  TG_TRY_VOID(check_range("npus", spec.request.npus, 1, kNpusPerJobMax));
+  const bool is_slice = spec.request.kind == RequestKind::kSlice;
+  TG_TRY_VOID(check_range("npus", spec.request.npus, 1, is_slice ? 1 : kNpusPerJobMax));
   TG_TRY_VOID(check_range("memory", spec.request.memory_per_npu.count, 0, kMemoryMax));
   TG_TRY_VOID(check_range("aiCores", spec.request.ai_cores, 0, kAiCoresMax));
   TG_TRY_VOID(check_range("corePercent", spec.request.core_percent, 0, 100));

@@ -19,6 +19,7 @@ Result<void> check_range(const char* field, std::int64_t value, std::int64_t lea
 Result<void> check_values(const SettingsChanged& settings);
 Result<void> check_values(const NodeReported& reported);
 Result<void> check_values(const NpuReport& npu);
+Result<void> check_values(const SlicePlacement& slice);
 Result<void> check_values(const TenantSpec& spec);
 Result<void> check_values(const JobSpec& spec);
 

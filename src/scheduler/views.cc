@@ -15,12 +15,18 @@ TenantView view_of(const TenantTree& tenants, TenantId id) {
 
 NpuView view_of(const Fleet& fleet, NpuIndex index) {
   const Fleet::Npu& npu = fleet.npu(index);
-  return {index, npu.node, npu.report, npu.job.valid() ? NpuMode::kWhole : NpuMode::kFree, npu.job};
+  NpuView view{index, npu.node, npu.report, NpuMode::kFree, npu.job, {}};
+  if (npu.job.valid()) view.mode = NpuMode::kWhole;
+  if (!npu.job.valid() && !npu.is_idle()) view.mode = NpuMode::kSliced;
+  for (const Fleet::Slice& slice : npu.slices) view.slices.push_back({slice.job, slice.placement});
+  return view;
 }
 
 }  // namespace
 
-Scheduler::Scheduler() : state_(std::make_unique<State>()) {}
+Scheduler::Scheduler(std::shared_ptr<const Catalog> catalog) : state_(std::make_unique<State>()) {
+  state_->fleet = Fleet(std::move(catalog));
+}
 Scheduler::Scheduler(const Scheduler& other) : state_(std::make_unique<State>(*other.state_)) {}
 Scheduler::Scheduler(Scheduler&&) noexcept = default;
 Scheduler& Scheduler::operator=(const Scheduler& other) {
@@ -75,6 +81,23 @@ std::vector<TenantView> Scheduler::tenants() const {
   return views;
 }
 
+std::vector<TenantView> Scheduler::tenants(std::size_t most) const {
+  const TenantTree& tenants = state_->tenants;
+  std::vector<TenantView> views;
+  views.reserve(std::min(most, tenants.count()));
+  for (const bool busy : {true, false}) {
+    for (std::uint32_t i = 0; i < tenants.size() && views.size() < most; ++i) {
+      const TenantId id(i);
+      if (tenants.exists(id) && (tenants.live_jobs(id) > 0) == busy) views.push_back(view_of(tenants, id));
+    }
+  }
+  return views;
+}
+
+std::size_t Scheduler::tenant_count() const {
+  return state_->tenants.count();
+}
+
 Quota Scheduler::effective_quota(TenantId id) const {
   return state_->tenants.effective_quota(id);
 }
@@ -97,6 +120,7 @@ std::optional<JobStatus> Scheduler::job(JobId id) const {
     if (status.reason != ReasonCode::kNone) status.state = JobState::kWaiting;
   } else {
     status.npus = state_->fleet.held_from(job.first_npu);
+    status.slice = slice_of(state_->fleet, job);
   }
   return status;
 }
@@ -130,6 +154,12 @@ std::size_t Scheduler::queue_length() const {
   return state_->queue.queued_count();
 }
 
+std::int64_t Scheduler::queued_alike(JobId id) const {
+  const std::optional<Handle> found = state_->queue.find_job(id);
+  if (!found || !state_->queue.job(*found).is_queued()) return 0;
+  return state_->queue.group(state_->queue.job(*found).group).jobs;
+}
+
 std::vector<std::pair<ReasonCode, std::int64_t>> Scheduler::queue_by_reason() const {
   std::map<ReasonCode, std::int64_t> counts;
   for (const Handle handle : state_->queue.groups()) {
@@ -154,6 +184,25 @@ std::optional<NpuView> Scheduler::npu(NpuIndex index) const {
 
 std::string Scheduler::node_name(NodeIndex node) const {
   return node.value < state_->fleet.node_count() ? state_->fleet.node_name(node) : std::string();
+}
+
+std::vector<SliceOption> Scheduler::slice_options(const Request& request) const {
+  const Fleet& fleet = state_->fleet;
+  std::vector<SliceOption> options;
+  for (const SliceOffer& offer : fleet.offers({request.memory_per_npu, request.ai_cores})) {
+    SliceOption& option = options.emplace_back();
+    option.chip = fleet.kind(offer.kind).chip;
+    option.grant = offer.grant;
+    if (offer.is_whole()) continue;
+    const CutRules& rules = fleet.rules();
+    for (const std::uint32_t shape : rules.order(offer.chip).sizes()[offer.grant.size].variants)
+      option.templates.push_back(rules.model(offer.chip).templates[shape].name);
+  }
+  return options;
+}
+
+std::shared_ptr<const Catalog> Scheduler::catalog() const {
+  return state_->fleet.rules().catalog();
 }
 
 std::optional<NpuIndex> Scheduler::find_npu(std::string_view node, std::uint32_t physical_id) const {

@@ -14,7 +14,7 @@ namespace {
 // Without this, two reasons could share a token, or one could be left without.
 TEST(Names, EveryReasonHasATokenOfItsOwn) {
   std::set<std::string> tokens;
-  for (int code = 0; code <= static_cast<int>(ReasonCode::kShareUnsupported); ++code) {
+  for (int code = 0; code <= static_cast<int>(kReasonLast); ++code) {
     const std::string text(token(static_cast<ReasonCode>(code)));
     EXPECT_TRUE(tokens.insert(text).second) << text;
     EXPECT_EQ(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_."), std::string::npos) << text;

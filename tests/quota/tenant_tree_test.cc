@@ -31,6 +31,18 @@ class Tree : public ::testing::Test {
   TenantId org{0}, a{1}, b{2}, a1{3};
 };
 
+// Without this, a slice would be free of charge in a dimension, or the policy about NPUs change another one.
+TEST(SliceCharge, IsInEveryDimension) {
+  for (const SliceCount count : {SliceCount::kOne, SliceCount::kNone}) {
+    const Usage usage = to_usage(charge_of_slice(count, Bytes::gib(6), 2, 100));
+    EXPECT_EQ(usage.npus, count == SliceCount::kOne ? 1 : 0);
+    EXPECT_EQ(usage.memory_total, Bytes::gib(6));
+    EXPECT_EQ(usage.ai_cores, 2);
+    EXPECT_EQ(usage.running_jobs, 1);
+    EXPECT_EQ(usage.bandwidth_bps, 100);
+  }
+}
+
 // Without this, a job could be charged to its tenant but not to those above it.
 TEST_F(Tree, ChargeGoesUpThePathAndComesBack) {
   tree.charge(a1, {3, 96, 60, 1, 5});

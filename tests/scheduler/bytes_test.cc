@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "scheduler/world.h"
 
@@ -21,6 +22,23 @@ World busy_world() {
   world.input(TenantDeleted{*world.core.find_tenant("gone")});
   world.submit({.tenant = "team", .npus = 2});
   world.submit({.tenant = "team", .npus = 2});
+  world.add_node({.name = "cut",
+                  .npus = 2,
+                  .chip = "310P3",
+                  .memory = Bytes::mib(21'527),
+                  .ai_cores = 8,
+                  .template_set = "310P (24 GiB)"});
+  NodeReported cut = world.node_report({.name = "cut",
+                                        .npus = 2,
+                                        .chip = "310P3",
+                                        .memory = Bytes::mib(21'527),
+                                        .ai_cores = 8,
+                                        .template_set = "310P (24 GiB)"});
+  cut.npus[1].strays = {{117, "vir02", 3, true}};
+  world.input(cut);
+  for (const std::int64_t memory : {1024, 7000, 13'000}) {
+    world.submit_slice({.tenant = "free", .memory_mib = memory});
+  }
   const JobId lost = world.submit({.tenant = "free", .npus = 1, .restart = RestartPolicy::kOnLost});
   world.submit({.tenant = "free", .npus = 4, .priority = Priority::kLow});
   world.submit({.tenant = "free", .npus = 2, .memory = Bytes::gib(48)});
@@ -74,10 +92,40 @@ TEST(Bytes, DamageIsRefusedOrHarmless) {
 // Without this, an older program would read a newer format as something else.
 TEST(Bytes, ANewerFormatIsNamed) {
   std::string bytes = Scheduler().to_bytes();
-  bytes[6] = 2;
+  bytes[6] = 3;
   const Result<Scheduler> read = Scheduler::from_bytes(bytes);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().reason, "snapshot.version");
+}
+
+// Written by the last version that knew no slices: two NPUs, one job that runs and one that waits.
+constexpr std::string_view kWithoutSlices =
+    "5447434f524501000000c027090000000000e80300000000000003000000000000000100000001010000007400000000ffff"
+    "ffffffffff1fffffffffffffff1fffffffffffffff1fffffffffffffff1fffffffffffffff1fffffffffffffff1f07ffffff"
+    "ffffffff1f01000000010000006e020000000000000000000000050000003931304234000000000800000014000000010000"
+    "0000010000000500000039313042340000000008000000140000000102000000010000000000000000000000010001000000"
+    "000000000400000000000000000000000000000000000000ffffffffffffff1f000000000000020001000000000000000000"
+    "0000e803000000000000e803000000000000e803000000000000010000000000000000000000080000001400000000000000"
+    "0100000000000000000000000000000001000000000000000200000000000000000000000100020000000000000004000000"
+    "00000000000000000000000000000000ffffffffffffff1f0000000000000000000000000000000000000000e80300000000"
+    "0000e80300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+    "0000000000000000000000000100000002000000000000000fffffffff07";
+
+// Without this, an upgrade could not read the state that the version before had saved.
+TEST(Bytes, TheFormatBeforeSlicesIsRead) {
+  std::string bytes;
+  for (std::size_t i = 0; i < kWithoutSlices.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(kWithoutSlices.substr(i, 2)), nullptr, 16));
+  }
+  const Result<Scheduler> read = Scheduler::from_bytes(bytes);
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(read->settings(), SettingsChanged{});
+  EXPECT_EQ(read->job(JobId(1))->npus, std::vector<NpuIndex>{NpuIndex(0)});
+  EXPECT_EQ(read->job(JobId(2))->reason, ReasonCode::kNpusBusy);
+  EXPECT_EQ(read->npu(NpuIndex(1))->report, (NpuReport{1, "910B4", Bytes::gib(32), 20, Health::kOk}));
+  const Result<Scheduler> again = Scheduler::from_bytes(read->to_bytes());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->to_bytes(), read->to_bytes());
 }
 
 // Without this, a copy could share something with its original, or a moved-from scheduler be a trap.

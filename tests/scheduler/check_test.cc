@@ -120,11 +120,9 @@ TEST_F(Check, WhatNoHardwareCanGive) {
       << "nothing is known now";
 }
 
-// Without this, requests that are not built yet would be placed as something else.
-TEST_F(Check, SlicesAndSharesAreNotHandedOutYet) {
+// Without this, a request that is not built yet would be placed as something else.
+TEST_F(Check, SharesAreNotHandedOutYet) {
   JobSpec job = world.spec({.tenant = "free"});
-  job.request.kind = RequestKind::kSlice;
-  EXPECT_EQ(refusal(JobSubmitted{job}).reason, "request.slice.unsupported");
   job.request.kind = RequestKind::kShare;
   EXPECT_EQ(refusal(JobSubmitted{job}).reason, "request.share.unsupported");
 }

@@ -27,6 +27,8 @@ std::string text_of(const Decision& decision) {
   if (const auto* started = std::get_if<JobStarted>(&decision)) {
     std::string text = "j-" + std::to_string(started->job.value) + " starts on";
     for (const NpuIndex npu : started->npus) text += " " + std::to_string(npu.value);
+    if (started->slice)
+      text += " " + started->slice->template_name + "." + std::to_string(started->slice->vgroup);
     return text;
   }
   if (const auto* waits = std::get_if<JobWaits>(&decision)) {
@@ -64,7 +66,7 @@ std::string describe(const Scheduler& core) {
 
 }  // namespace
 
-Lockstep::Lockstep(bool one_kind) : one_kind_(one_kind) {
+Lockstep::Lockstep(Hardware hardware) : hardware_(hardware) {
   input(SettingsChanged{kKeepAfter});
   const std::vector<std::pair<const char*, const char*>> tree = {{"org", ""},         {"team-a", "org"},
                                                                  {"team-b", "org"},   {"a-one", "team-a"},
@@ -77,17 +79,53 @@ NodeReported Lockstep::report(std::uint32_t node) const {
   NodeReported reported;
   reported.node = "node-" + std::to_string(node);
   if (node_is_away_.contains(node) && node_is_away_.at(node)) return reported;
-  const std::uint32_t count = one_kind_ ? 4 : 2 + node * 2;
+  const bool mixed = hardware_ == Hardware::kMixed;
+  const std::uint32_t count = hardware_ == Hardware::kOneKind ? 4 : mixed ? 2 + node * 2 : 2;
   for (std::uint32_t i = 0; i < count; ++i) {
     NpuReport npu{i, "910B4", Bytes::gib(32), 20, Health::kOk};
-    if (!one_kind_ && (node == 1 || (node == 2 && i < 3)))
-      npu = {i, "910B3", Bytes::gib(64), 20, Health::kOk};
-    if (!one_kind_ && node == 3) npu = {i, "910C", Bytes::gib(64), 24, Health::kOk};
+    if (mixed && (node == 1 || (node == 2 && i < 3))) npu = {i, "910B3", Bytes::gib(64), 20, Health::kOk};
+    if (hardware_ == Hardware::kCut) npu = cut_npu(node, i);
+    if (mixed && node == 3) npu = {i, "910C", Bytes::gib(64), 24, Health::kOk};
     const auto broken = health_.find(node * 100 + i);
     if (broken != health_.end()) npu.health = broken->second;
     reported.npus.push_back(npu);
   }
   return reported;
+}
+
+NpuReport Lockstep::cut_npu(std::uint32_t node, std::uint32_t id) const {
+  NpuReport npu{id, "310P3", Bytes::mib(21'527), 8, Health::kOk};
+  npu.template_set = "310P (24 GiB)";
+  if (node == 2) npu = {id, "910B4", Bytes::gib(32), 20, Health::kOk, false, "910B4"};
+  const auto not_cut = is_not_cut_.find(node * 100 + id);
+  npu.cuttable = not_cut == is_not_cut_.end() || !not_cut->second;
+  const auto strays = strays_.find(node * 100 + id);
+  if (strays != strays_.end()) npu.strays = strays->second;
+  return npu;
+}
+
+void Lockstep::ask_slice(JobSpec& job, const Step& step) const {
+  if (step.b % 8 == 0) {
+    job.request.npus = 1 + static_cast<std::int32_t>(step.b / 8 % 2);
+    return;
+  }
+  job.request.kind = RequestKind::kSlice;
+  job.request.npus = 1;
+  const std::int64_t sizes[] = {0, 1024, 4096, 7000, 12'288, 13'000, 20'000, 30'000};
+  job.request.memory_per_npu = Bytes::mib(sizes[step.b / 8 % 8]);
+  job.request.ai_cores = step.b / 64 % 4 == 0 ? static_cast<std::int32_t>(step.c % 10) : 0;
+}
+
+void Lockstep::observe_slice(const Step& step) {
+  AllocationObserved observed;
+  observed.spec = random_job(step);
+  observed.spec.request.npus = 1;
+  const std::vector<NpuView> npus = core_.npus();
+  if (npus.empty()) return;
+  observed.npus = {npus[step.a % npus.size()].index};
+  observed.slice = SlicePlacement{step.c % 2 == 0 ? "vir01" : "vir02", static_cast<std::int32_t>(step.c % 4),
+                                  Bytes::gib(3), Bytes::gib(2), 1};
+  input(observed);
 }
 
 JobSpec Lockstep::random_job(const Step& step) {
@@ -98,7 +136,8 @@ JobSpec Lockstep::random_job(const Step& step) {
   const std::int32_t sizes[] = {1, 1, 1, 2, 2, 3, 4, 4};
   job.request.npus = sizes[step.b % 8];
   job.request.memory_per_npu = Bytes::gib(step.b / 8 % 4 == 0 ? 48 : 16);
-  if (one_kind_) job.request.memory_per_npu = Bytes::gib(16);
+  if (hardware_ != Hardware::kMixed) job.request.memory_per_npu = Bytes::gib(16);
+  if (hardware_ == Hardware::kCut) ask_slice(job, step);
   job.bandwidth_bps = step.b / 64 % 4 == 0 ? 10 : 0;
   job.time_limit_ms = step.c % 2 == 0 ? kUnlimited : std::int64_t{1000} * (1 + step.c % 100);
   job.no_wait = step.c / 2 % 8 == 0;
@@ -165,14 +204,9 @@ void Lockstep::take(const Step& step) {
       if (!from.empty()) input(JobCancelled{from[step.a % from.size()]});
       return;
     }
-    case 11: {
-      const std::uint32_t node = step.a % kNodes;
-      const Health states[] = {Health::kOk, Health::kOk, Health::kCritical, Health::kAbsent};
-      health_[node * 100 + step.b % 4] = states[step.c % 4];
-      if (step.c % 11 == 0) node_is_away_[node] = !node_is_away_[node];
-      input(report(node));
+    case 11:
+      change_node(step);
       return;
-    }
     case 12: {
       const TenantId tenant(step.a % 6);
       if (!core_.tenant(tenant)) return;
@@ -188,7 +222,8 @@ void Lockstep::take(const Step& step) {
       return;
     }
     case 16:
-      input(SettingsChanged{step.a % 4 == 0 ? 0 : kKeepAfter / (1 + step.a % 3)});
+      input(SettingsChanged{step.a % 4 == 0 ? 0 : kKeepAfter / (1 + step.a % 3), step.b % 4 != 0,
+                            step.c % 3 == 0 ? SliceCount::kNone : SliceCount::kOne});
       return;
     case 17:
       change_tree(step);
@@ -203,6 +238,21 @@ void Lockstep::take(const Step& step) {
       return;
     }
   }
+}
+
+void Lockstep::change_node(const Step& step) {
+  const std::uint32_t node = step.a % kNodes;
+  const Health states[] = {Health::kOk, Health::kOk, Health::kCritical, Health::kAbsent};
+  const std::uint64_t npu = node * 100 + step.b % 4;
+  health_[npu] = states[step.c % 4];
+  if (step.c / 4 % 3 == 0) strays_[npu].clear();
+  if (step.c / 4 % 3 == 1) {
+    const char* names[] = {"vir01", "vir04", "vir05_1c_8g", ""};
+    strays_[npu] = {{100, names[step.c / 12 % 4], static_cast<std::int32_t>(step.a % 4), step.c % 5 < 3}};
+  }
+  if (step.c % 7 == 0) is_not_cut_[npu] = !is_not_cut_[npu];
+  if (step.c % 11 == 0) node_is_away_[node] = !node_is_away_[node];
+  input(report(node));
 }
 
 void Lockstep::change_tree(const Step& step) {
@@ -222,6 +272,10 @@ void Lockstep::change_tree(const Step& step) {
 }
 
 void Lockstep::observe(const Step& step) {
+  if (hardware_ == Hardware::kCut && step.a % 2 == 0) {
+    observe_slice(step);
+    return;
+  }
   AllocationObserved observed;
   observed.spec = random_job(step);
   for (const NpuView& npu : core_.npus()) {
@@ -261,10 +315,14 @@ void Lockstep::settle() {
     if (batch.empty()) break;
     for (const Decision& decision : batch) {
       if (const auto* started = std::get_if<JobStarted>(&decision)) actual.push_back(*started);
+      const auto* cut = std::get_if<JobStarted>(&decision);
+      if (cut != nullptr && cut->slice) ++slices_seen;
       if (const auto* waits = std::get_if<JobWaits>(&decision))
         RC_ASSERT(core_.job(waits->job)->npus.empty());
       core_.apply(decision, TimeMs(now_));
       oracle_.apply(decision, now_);
+      if (cut != nullptr && cut->slice)
+        RC_ASSERT(oracle_.is_legal_mix(oracle_.npus[cut->npus.front().value]));
       history_.emplace_back(decision, now_);
     }
   }
@@ -321,13 +379,18 @@ void Lockstep::check_reasons(const std::map<std::uint64_t, Oracle::Verdict>& ver
     if (is_quota_never(reason)) RC_ASSERT(fate == Oracle::Fate::kNever);
     if (fate == Oracle::Fate::kImpossible) {
       RC_ASSERT(reason == ReasonCode::kNoDevices || reason == ReasonCode::kMemoryNever ||
-                reason == ReasonCode::kNpusNever);
+                reason == ReasonCode::kNpusNever || reason == ReasonCode::kAiCoresNever ||
+                reason == ReasonCode::kSliceUnsupported);
     }
     if (fate == Oracle::Fate::kNpusKept) RC_ASSERT(reason == ReasonCode::kNpusKept);
     if (fate == Oracle::Fate::kBusy) {
       RC_ASSERT(reason == ReasonCode::kNpusBusy || reason == ReasonCode::kNpusUnhealthy ||
-                reason == ReasonCode::kNpusKept);
+                reason == ReasonCode::kNpusKept || reason == ReasonCode::kSlotsBusy ||
+                reason == ReasonCode::kMemoryBusy || reason == ReasonCode::kSlicesResidual);
     }
+    if (reason == ReasonCode::kSlicesResidual)
+      RC_ASSERT(oracle_.fits_without_residual(oracle_.jobs.at(id.value)));
+    if (reason == ReasonCode::kSlotsBusy) RC_ASSERT(spec.request.kind == RequestKind::kSlice);
     RC_ASSERT(reason != ReasonCode::kNone);
   }
 }
@@ -346,9 +409,15 @@ void Lockstep::check_books() const {
   for (std::size_t i = 0; i < npus.size(); ++i) {
     RC_ASSERT(npus[i].job.valid() == oracle_.npus[i].job.has_value());
     if (npus[i].job.valid()) RC_ASSERT(npus[i].job.value == *oracle_.npus[i].job);
+    RC_ASSERT(!npus[i].job.valid() || npus[i].slices.empty());
+    RC_ASSERT(npus[i].slices.size() == oracle_.npus[i].slices.size());
+    for (const NpuView::Slice& slice : npus[i].slices) {
+      RC_ASSERT(oracle_.npus[i].slices.at(slice.job.value) == slice.placement);
+    }
   }
   for (const auto& [id, job] : oracle_.jobs) {
     RC_ASSERT(core_.job(JobId(id))->npus == job.npus);
+    RC_ASSERT(core_.job(JobId(id))->slice == job.slice);
     RC_ASSERT(core_.job(JobId(id))->attempt == job.attempt);
   }
 }

@@ -24,8 +24,12 @@ class Lockstep {
  public:
   using Applied = std::pair<std::variant<Input, Decision>, std::int64_t>;
 
-  // `one_kind`: a homogeneous cluster; otherwise chip models, memories and node sizes are mixed.
-  explicit Lockstep(bool one_kind);
+  enum class Hardware : std::uint8_t {
+    kOneKind,  // a homogeneous cluster
+    kMixed,    // chip models, memories and node sizes are mixed
+    kCut,      // of two models that can be cut, some only now and then, and with slices of strangers
+  };
+  explicit Lockstep(Hardware hardware);
 
   void take(const Step& step);
 
@@ -39,11 +43,16 @@ class Lockstep {
   const Scheduler& core() const { return core_; }
   std::int64_t strict_rounds = 0;  // rounds in which starts were compared exactly
   std::int64_t starts_seen = 0;
+  std::int64_t slices_seen = 0;
 
  private:
   void input(const Input& input);
+  void change_node(const Step& step);
   void change_tree(const Step& step);
   void observe(const Step& step);
+  void observe_slice(const Step& step);
+  void ask_slice(JobSpec& job, const Step& step) const;
+  NpuReport cut_npu(std::uint32_t node, std::uint32_t id) const;
   void settle();
   void check_reasons(const std::map<std::uint64_t, Oracle::Verdict>& verdicts) const;
   void check_remedy(JobId job, const Remedy& remedy) const;
@@ -56,9 +65,11 @@ class Lockstep {
   Oracle oracle_;
   std::int64_t now_ = 1'000'000;
   std::uint64_t next_job_ = 1;
-  bool one_kind_;
+  Hardware hardware_;
   std::map<std::uint64_t, Health> health_;  // node * 100 + physical id, where it is not kOk
   std::map<std::uint32_t, bool> node_is_away_;
+  std::map<std::uint64_t, std::vector<StraySlice>> strays_;  // likewise
+  std::map<std::uint64_t, bool> is_not_cut_;
   std::vector<Applied> history_;
   bool limits_may_break_ = false;
   std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t>

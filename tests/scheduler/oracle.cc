@@ -19,7 +19,7 @@ void Oracle::add_nodes(const NodeReported& reported) {
       return npu.node == reported.node && npu.report.physical_id == report.physical_id;
     });
     if (known == npus.end()) {
-      npus.push_back({reported.node, order, report, std::nullopt});
+      npus.push_back({reported.node, order, report, std::nullopt, {}});
     } else {
       known->report = report;
     }
@@ -27,7 +27,11 @@ void Oracle::add_nodes(const NodeReported& reported) {
 }
 
 void Oracle::apply(const Input& input, std::int64_t now) {
-  if (const auto* settings = std::get_if<SettingsChanged>(&input)) keep_after = settings->keep_after_ms;
+  if (const auto* settings = std::get_if<SettingsChanged>(&input)) {
+    keep_after = settings->keep_after_ms;
+    variants = settings->slice_variants;
+    slice_count = settings->slice_count;
+  }
   if (const auto* reported = std::get_if<NodeReported>(&input)) add_nodes(*reported);
   if (const auto* put = std::get_if<TenantPut>(&input)) tenants[put->id.value] = put->spec;
   if (const auto* deleted = std::get_if<TenantDeleted>(&input)) tenants.erase(deleted->id.value);
@@ -45,8 +49,12 @@ void Oracle::apply(const Input& input, std::int64_t now) {
   }
   if (const auto* ended = std::get_if<AttemptEnded>(&input)) {
     Job& job = jobs.at(ended->job.value);
-    for (const NpuIndex npu : job.npus) npus[npu.value].job.reset();
+    for (const NpuIndex npu : job.npus) {
+      if (!job.slice) npus[npu.value].job.reset();
+      npus[npu.value].slices.erase(ended->job.value);
+    }
     job.npus.clear();
+    job.slice.reset();
     job.charge = {};
     job.queued = true;
     job.queued_at = now;
@@ -61,6 +69,13 @@ void Oracle::observe(const AllocationObserved& observed, std::int64_t now) {
   job.attempt = observed.attempt;
   job.queued_at = now;
   job.npus = observed.npus;
+  job.slice = observed.slice;
+  jobs[observed.spec.id.value] = job;
+  if (observed.slice) {
+    npus[observed.npus.front().value].slices[observed.spec.id.value] = *observed.slice;
+    jobs[observed.spec.id.value].charge = charge_of(job, *observed.slice);
+    return;
+  }
   job.charge = {static_cast<std::int64_t>(observed.npus.size()), 0, 0, 1, observed.spec.bandwidth_bps};
   for (const NpuIndex npu : observed.npus) {
     job.charge[1] += npus[npu.value].report.memory.count;
@@ -75,10 +90,16 @@ void Oracle::apply(const Decision& decision, std::int64_t /*now*/) {
   const auto* started = std::get_if<JobStarted>(&decision);
   if (started == nullptr) return;
   Job& job = jobs.at(started->job.value);
-  job.charge = charge_for(job, kind_of(npus[started->npus.front().value].report));
+  job.charge = started->slice ? charge_of(job, *started->slice)
+                              : charge_for(job, kind_of(npus[started->npus.front().value].report));
   job.queued = false;
   job.attempt = started->attempt;
   job.npus = started->npus;
+  job.slice = started->slice;
+  if (started->slice) {
+    npus[started->npus.front().value].slices[started->job.value] = *started->slice;
+    return;
+  }
   for (const NpuIndex npu : started->npus) npus[npu.value].job = started->job.value;
 }
 
@@ -140,7 +161,10 @@ std::array<std::int64_t, 5> Oracle::charge_for(const Job& job, const Kind& kind)
 }
 
 bool Oracle::within_quota(const Job& job, const Kind& kind) const {
-  const std::array<std::int64_t, 5> charge = charge_for(job, kind);
+  return within_quota(job, charge_for(job, kind));
+}
+
+bool Oracle::within_quota(const Job& job, const std::array<std::int64_t, 5>& charge) const {
   for (const std::uint32_t tenant : path(job.spec.tenant.value)) {
     const std::array<std::int64_t, 5> used = usage(tenant);
     const std::array<std::int64_t, 5> limit = limits(tenants.at(tenant).quota);
@@ -162,7 +186,7 @@ std::optional<std::vector<NpuIndex>> Oracle::place(const Job& job, const std::ve
     const Npu& npu = npus[i];
     if (npu.report.health != Health::kOk) continue;
     ++healthy[{npu.node_order, kind_of(npu.report)}];
-    if (!npu.job)
+    if (npu.is_free())
       free[{npu.node_order, kind_of(npu.report)}].emplace_back(npu.report.physical_id, NpuIndex(i));
   }
   for (auto& [key, list] : free) {
@@ -186,9 +210,42 @@ std::optional<std::vector<NpuIndex>> Oracle::place(const Job& job, const std::ve
   return chosen;
 }
 
+std::optional<Oracle::Verdict> Oracle::judge_limits(const Job& job, const std::array<std::int64_t, 5>& least,
+                                                    bool exists, bool exists_healthy, std::int64_t now,
+                                                    Keeping& keeping, bool& ambiguous) const {
+  std::vector<std::uint32_t> blocking;
+  for (const std::uint32_t tenant : path(job.spec.tenant.value)) {
+    const Quota& quota = tenants.at(tenant).quota;
+    if (!quota.priorities.contains(job.spec.priority)) return Verdict{Fate::kNever, {}, {}};
+    if (job.spec.request.memory_per_npu > quota.memory_per_npu) return Verdict{Fate::kNever, {}, {}};
+    const std::array<std::int64_t, 5> used = usage(tenant);
+    const std::array<std::int64_t, 5> limit = limits(quota);
+    bool blocks = false;
+    for (std::size_t i = 0; i < least.size(); ++i) {
+      if (least[i] > limit[i]) return Verdict{Fate::kNever, {}, {}};
+      blocks = blocks || (least[i] > 0 && used[i] + least[i] > limit[i]);
+    }
+    if (blocks) blocking.push_back(tenant);
+  }
+  if (!exists) return Verdict{Fate::kImpossible, {}, {}};
+  if (!blocking.empty()) {
+    if (is_overdue(job, now) && exists_healthy) {
+      keeping.quota_of.push_back(blocking.front());
+      ambiguous = ambiguous || blocking.size() > 1;
+    }
+    return Verdict{Fate::kQuota, {}, {}};
+  }
+  for (const std::uint32_t tenant : path(job.spec.tenant.value)) {
+    if (std::find(keeping.quota_of.begin(), keeping.quota_of.end(), tenant) != keeping.quota_of.end()) {
+      return Verdict{Fate::kQuotaKept, {}, {}};
+    }
+  }
+  return std::nullopt;
+}
+
 Oracle::Verdict Oracle::judge(const Job& job, std::int64_t now, Keeping& keeping, bool& ambiguous) const {
+  if (job.spec.request.kind == RequestKind::kSlice) return judge_slice(job, now, keeping, ambiguous);
   const std::vector<Kind> kinds = kinds_for(job, false);
-  const std::vector<Kind> healthy_kinds = kinds_for(job, true);
   std::array<std::int64_t, 5> least = {job.spec.request.npus,
                                        job.spec.request.npus * job.spec.request.memory_per_npu.count, 0, 1,
                                        job.spec.bandwidth_bps};
@@ -196,45 +253,22 @@ Oracle::Verdict Oracle::judge(const Job& job, std::int64_t now, Keeping& keeping
     least[i] = std::numeric_limits<std::int64_t>::max();
     for (const Kind& kind : kinds) least[i] = std::min(least[i], charge_for(job, kind)[i]);
   }
-  std::vector<std::uint32_t> blocking;
-  for (const std::uint32_t tenant : path(job.spec.tenant.value)) {
-    const Quota& quota = tenants.at(tenant).quota;
-    if (!quota.priorities.contains(job.spec.priority)) return {Fate::kNever, {}};
-    if (job.spec.request.memory_per_npu > quota.memory_per_npu) return {Fate::kNever, {}};
-    const std::array<std::int64_t, 5> used = usage(tenant);
-    const std::array<std::int64_t, 5> limit = limits(quota);
-    bool blocks = false;
-    for (std::size_t i = 0; i < least.size(); ++i) {
-      if (least[i] > limit[i]) return {Fate::kNever, {}};
-      blocks = blocks || (least[i] > 0 && used[i] + least[i] > limit[i]);
-    }
-    if (blocks) blocking.push_back(tenant);
-  }
-  if (kinds.empty()) return {Fate::kImpossible, {}};
-  if (!blocking.empty()) {
-    if (is_overdue(job, now) && !healthy_kinds.empty()) {
-      keeping.quota_of.push_back(blocking.front());
-      ambiguous = ambiguous || blocking.size() > 1;
-    }
-    return {Fate::kQuota, {}};
-  }
-  for (const std::uint32_t tenant : path(job.spec.tenant.value)) {
-    if (std::find(keeping.quota_of.begin(), keeping.quota_of.end(), tenant) != keeping.quota_of.end()) {
-      return {Fate::kQuotaKept, {}};
-    }
+  if (const std::optional<Verdict> limited =
+          judge_limits(job, least, !kinds.empty(), !kinds_for(job, true).empty(), now, keeping, ambiguous)) {
+    return *limited;
   }
   std::vector<Kind> allowed;
   for (const Kind& kind : kinds) {
     if (within_quota(job, kind)) allowed.push_back(kind);
   }
-  if (allowed.empty()) return {Fate::kQuota, {}};
+  if (allowed.empty()) return {Fate::kQuota, {}, {}};
   if (std::optional<std::vector<NpuIndex>> placed = place(job, allowed, keeping))
-    return {Fate::kStart, *placed};
+    return {Fate::kStart, *placed, {}};
   const bool fits_otherwise = place(job, allowed, {}).has_value();
   if (is_overdue(job, now)) {
     for (const Kind& kind : allowed) keeping.of.emplace_back(kind, job.spec.request.npus);
   }
-  return {fits_otherwise ? Fate::kNpusKept : Fate::kBusy, {}};
+  return {fits_otherwise ? Fate::kNpusKept : Fate::kBusy, {}, {}};
 }
 
 std::vector<JobStarted> Oracle::starts(std::int64_t now, bool& ambiguous) {
@@ -246,7 +280,7 @@ std::vector<JobStarted> Oracle::starts(std::int64_t now, bool& ambiguous) {
       const Job& job = jobs.at(id);
       Verdict verdict = judge(job, now, keeping, ambiguous);
       if (verdict.fate != Fate::kStart) continue;
-      started.push_back({JobId(id), job.attempt + 1, std::move(verdict.npus)});
+      started.push_back({JobId(id), job.attempt + 1, std::move(verdict.npus), std::move(verdict.slice)});
       apply(Decision(started.back()), now);
       again = true;
       break;

@@ -20,6 +20,9 @@ class Oracle {
     std::size_t node_order = 0;
     NpuReport report;
     std::optional<std::uint64_t> job;
+    std::map<std::uint64_t, SlicePlacement> slices;  // by job
+
+    bool is_free() const { return !job && slices.empty() && report.strays.empty(); }
   };
   struct Job {
     JobSpec spec;
@@ -29,11 +32,13 @@ class Oracle {
     std::int64_t queued_at = 0;
     std::array<std::int64_t, 5> charge{};  // NPUs, memory, cores, jobs, bandwidth
     std::vector<NpuIndex> npus;
+    std::optional<SlicePlacement> slice;
   };
   enum class Fate { kStart, kNever, kImpossible, kQuota, kQuotaKept, kNpusKept, kBusy };
   struct Verdict {
     Fate fate = Fate::kBusy;
     std::vector<NpuIndex> npus;
+    std::optional<SlicePlacement> slice;
   };
 
   void apply(const Input& input, std::int64_t now);
@@ -54,6 +59,13 @@ class Oracle {
   std::map<std::uint32_t, TenantSpec> tenants;
   std::vector<Npu> npus;  // by NpuIndex
   std::int64_t keep_after = 600'000;
+  bool variants = true;
+  SliceCount slice_count = SliceCount::kOne;
+
+  // Whether the job would find room if slices that nobody holds were gone, quotas and what is kept aside.
+  bool fits_without_residual(const Job& job) const;
+  // The mix on an NPU by name, ours and strays; whether the rules allow it.
+  bool is_legal_mix(const Npu& npu) const;
 
  private:
   using Kind = std::tuple<std::int64_t, std::string, std::int32_t>;  // memory, chip, cores
@@ -61,6 +73,33 @@ class Oracle {
     std::vector<std::uint32_t> quota_of;             // tenants for whose subtree nobody else starts
     std::vector<std::tuple<Kind, std::int32_t>> of;  // parts of the kind with so many healthy NPUs or more
   };
+
+  // What a request for a slice comes to on NPUs of one kind and chip.
+  struct Option {
+    std::int64_t memory = 0;
+    std::int32_t cores = 0;
+    Kind kind;
+    std::uint32_t chip = 0;
+    bool whole = false;
+  };
+  struct Cut {
+    NpuIndex npu;
+    std::optional<SlicePlacement> slice;
+  };
+
+  Verdict judge_slice(const Job& job, std::int64_t now, Keeping& keeping, bool& ambiguous) const;
+  std::vector<Option> options(const Job& job, bool healthy_only) const;
+  bool exists_healthy(const Job& job, const std::vector<Option>& all) const;
+  std::array<std::int64_t, 5> charge_for(const Job& job, const Option& option) const;
+  std::array<std::int64_t, 5> charge_of(const Job& job, const SlicePlacement& slice) const;
+  bool within_quota(const Job& job, const std::array<std::int64_t, 5>& charge) const;
+  std::optional<Cut> place(const std::vector<Option>& options, const Keeping& keeping) const;
+  std::optional<Cut> place_in(const Option& option, const Keeping& keeping) const;
+  bool is_kept(const Npu& npu, const Keeping& keeping) const;
+  // Fate::kNever, kQuota or kQuotaKept, if a limit or what is kept stands in the way of what costs the least.
+  std::optional<Verdict> judge_limits(const Job& job, const std::array<std::int64_t, 5>& least, bool exists,
+                                      bool exists_healthy, std::int64_t now, Keeping& keeping,
+                                      bool& ambiguous) const;
 
   static Kind kind_of(const NpuReport& report) { return {report.memory.count, report.chip, report.ai_cores}; }
   std::vector<std::uint64_t> ranked(std::int64_t now) const;

@@ -33,8 +33,8 @@ std::vector<Step> steps(std::size_t count) {
   return *rc::gen::container<std::vector<Step>>(count, rc::gen::arbitrary<Step>());
 }
 
-void run(bool one_kind) {
-  Lockstep lockstep(one_kind);
+void run(Lockstep::Hardware hardware) {
+  Lockstep lockstep(hardware);
   const std::vector<Step> story =
       steps(*rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::size_t>(0, 150)));
   std::uint32_t count = 0;
@@ -48,17 +48,24 @@ void run(bool one_kind) {
   lockstep.check_recovery();
   lockstep.check_redecision();
   RC_ASSERT(lockstep.strict_rounds > 0);
+  RC_CLASSIFY(lockstep.slices_seen > 10, "more than ten slices given");
 }
 
 // Without this, an NPU could be given twice, a charge lost, or a job served out of turn on a cluster of one
 // kind.
 RC_GTEST_PROP(SchedulerProperty, AgreesWithTheOracleOnOneKind, ()) {
-  run(true);
+  run(Lockstep::Hardware::kOneKind);
 }
 
 // Without this, the same could happen where memory sizes, chip models and node sizes are mixed.
 RC_GTEST_PROP(SchedulerProperty, AgreesWithTheOracleOnMixedKinds, ()) {
-  run(false);
+  run(Lockstep::Hardware::kMixed);
+}
+
+// Without this, an NPU could be cut beyond what it has, held whole and cut at once, or a slice be lost or
+// charged twice, through any life of slices and whole NPUs beside those of strangers.
+RC_GTEST_PROP(SchedulerProperty, AgreesWithTheOracleOnNpusThatAreCut, ()) {
+  run(Lockstep::Hardware::kCut);
 }
 
 }  // namespace

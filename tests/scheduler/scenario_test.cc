@@ -54,6 +54,24 @@ TEST(Scenario, TwoTeamsWithQuotas) {
   EXPECT_EQ(world.used("team-a").npus, 2);
 }
 
+// Without this, one record that speaks of a thousand jobs would look as if it spoke of one.
+TEST(Scenario, JobsThatWaitAlikeAreCounted) {
+  World world;
+  world.add_node();
+  world.put_tenant("team-a");
+  const JobId running = world.submit({.tenant = "team-a", .npus = 8});
+  const JobId first = world.submit({.tenant = "team-a", .npus = 2});
+  const JobId second = world.submit({.tenant = "team-a", .npus = 2});
+  const JobId other = world.submit({.tenant = "team-a", .npus = 4});
+  EXPECT_EQ(world.core.queued_alike(first), 2);
+  EXPECT_EQ(world.core.queued_alike(second), 2);
+  EXPECT_EQ(world.core.queued_alike(other), 1);
+  EXPECT_EQ(world.core.queued_alike(running), 0);
+  EXPECT_EQ(world.core.queued_alike(JobId(99)), 0);
+  world.cancel(first);
+  EXPECT_EQ(world.core.queued_alike(second), 1);
+}
+
 // Without this, a tenant's classes would not be the order of service.
 TEST(Scenario, ThreeTenantsAreServedByClass) {
   World world;
@@ -159,6 +177,43 @@ TEST(Scenario, QuotaIsKeptForWhoWaitedPastTheBound) {
   EXPECT_EQ(world.reason(sibling), ReasonCode::kQuotaNpus);
   world.end(large);
   EXPECT_TRUE(world.is_running(sibling));
+}
+
+// Without this, what is decided would depend on how many decisions are taken at once, and a replay could
+// differ.
+TEST(Scenario, ABatchMeansTheSameAsItsDecisionsOneByOne) {
+  World world;
+  world.add_node();
+  Quota four;
+  four.npus = 4;
+  world.put_tenant("org", four);
+  world.put_tenant("a", {}, "org");
+  world.put_tenant("b", {}, "org");
+  world.put_tenant("other");
+  world.input(SettingsChanged{1000});
+  world.submit({.tenant = "other", .npus = 5});
+  world.submit({.tenant = "a", .npus = 1});
+  const JobId keeper = world.submit({.tenant = "a", .npus = 4});
+  world.pass(1000);
+  const JobId medium = world.submit({.tenant = "b", .npus = 3, .priority = Priority::kHigh});
+  const JobId small = world.submit({.tenant = "b", .npus = 1, .priority = Priority::kLow});
+  ASSERT_EQ(world.reason(medium), ReasonCode::kQuotaKept);
+  ASSERT_EQ(world.reason(small), ReasonCode::kQuotaKept);
+
+  // Two NPUs are free: no room for `medium`, and the start of `small` leaves it no quota either.
+  world.core.apply(Input(JobCancelled{keeper}), world.now);
+  const JobSpec stranger = world.spec({.tenant = "other", .npus = 1, .priority = Priority::kLow});
+  world.core.apply(Input(JobSubmitted{stranger}), world.now);
+  const std::vector<Decision> batch = world.core.decide(world.now);
+  for (const Decision& decision : batch) {
+    const std::vector<Decision> next = world.core.decide(world.now, 1);
+    ASSERT_EQ(next.size(), 1U);
+    EXPECT_EQ(next.front(), decision);
+    world.core.apply(next.front(), world.now);
+  }
+  EXPECT_TRUE(world.is_running(small));
+  EXPECT_TRUE(world.is_running(stranger.id));
+  EXPECT_EQ(world.reason(medium), ReasonCode::kQuotaNpus);
 }
 
 // Without this, --no-wait would wait.

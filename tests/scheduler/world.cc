@@ -13,6 +13,8 @@ NodeReported World::node_report(const NodeShape& shape) const {
   for (int i = 0; i < shape.npus; ++i) {
     reported.npus.push_back(
         {static_cast<std::uint32_t>(i), shape.chip, shape.memory, shape.ai_cores, Health::kOk});
+    reported.npus.back().cuttable = !shape.template_set.empty();
+    reported.npus.back().template_set = shape.template_set;
   }
   return reported;
 }
@@ -56,6 +58,37 @@ JobId World::submit(const JobShape& shape) {
   const JobSpec wanted = spec(shape);
   input(JobSubmitted{wanted});
   return wanted.id;
+}
+
+JobSpec World::slice_spec(const SliceShape& shape) {
+  JobSpec wanted =
+      spec({.tenant = shape.tenant, .priority = shape.priority, .time_limit_ms = shape.time_limit_ms});
+  wanted.request.kind = RequestKind::kSlice;
+  wanted.request.memory_per_npu = Bytes::mib(shape.memory_mib);
+  wanted.request.ai_cores = shape.ai_cores;
+  return wanted;
+}
+
+JobId World::submit_slice(const SliceShape& shape) {
+  const JobSpec wanted = slice_spec(shape);
+  input(JobSubmitted{wanted});
+  return wanted.id;
+}
+
+std::string World::try_submit_slice(const SliceShape& shape) {
+  const JobSpec wanted = slice_spec(shape);
+  const Result<void> checked = core.check(JobSubmitted{wanted});
+  if (!checked) return checked.error().reason;
+  input(JobSubmitted{wanted});
+  return {};
+}
+
+std::string World::slice(JobId job) const {
+  const JobStatus now_it_is = status(job);
+  if (now_it_is.npus.empty()) return {};
+  const std::string npu = "@" + std::to_string(physical_ids(job).front());
+  if (!now_it_is.slice) return "whole" + npu;
+  return now_it_is.slice->template_name + npu + "." + std::to_string(now_it_is.slice->vgroup);
 }
 
 std::string World::try_submit(const JobShape& shape) {

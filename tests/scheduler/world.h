@@ -15,6 +15,25 @@ struct NodeShape {
   std::string chip = "910B4";
   Bytes memory = Bytes::gib(32);
   int ai_cores = 20;
+  std::string template_set = {};  // not empty: its NPUs can be cut by these templates
+};
+
+// One 310P3 as its driver reports it, or several.
+inline NodeShape node_310p3(int npus = 1) {
+  return {.name = "node-0",
+          .npus = npus,
+          .chip = "310P3",
+          .memory = Bytes::mib(21'527),
+          .ai_cores = 8,
+          .template_set = "310P (24 GiB)"};
+}
+
+struct SliceShape {
+  std::string tenant;
+  std::int64_t memory_mib = 0;
+  int ai_cores = 0;
+  Priority priority = Priority::kNormal;
+  std::int64_t time_limit_ms = kUnlimited;
 };
 
 struct JobShape {
@@ -42,6 +61,9 @@ class World {
   TenantId put_tenant(const std::string& name, const Quota& quota = {}, const std::string& parent = {});
   JobSpec spec(const JobShape& shape);  // with the next id
   JobId submit(const JobShape& shape);
+  JobSpec slice_spec(const SliceShape& shape);  // with the next id
+  JobId submit_slice(const SliceShape& shape);
+  std::string try_submit_slice(const SliceShape& shape);  // the token of the refusal
   // The reason token of the refusal; empty when it was accepted.
   std::string try_submit(const JobShape& shape);
   void cancel(JobId job);
@@ -52,6 +74,7 @@ class World {
 
   JobStatus status(JobId job) const;
   std::vector<std::uint32_t> physical_ids(JobId job) const;
+  std::string slice(JobId job) const;  // "vir02@0.1": of NPU 0, in vGroup 1; "whole@0"; empty: it waits
   bool is_running(JobId job) const { return !status(job).npus.empty(); }
   ReasonCode reason(JobId job) const { return status(job).reason; }
   Usage used(const std::string& tenant) const;
