@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "base/quote.h"
+#include "journal/checksum.h"
 #include "journal/sync_time.h"
 
 namespace tangram::journal {
@@ -26,7 +28,7 @@ std::string path_of(sqlite3* database) {
 Error last_error(sqlite3* database) {
   const int code = sqlite3_errcode(database);
   const std::string path = path_of(database);
-  const std::string text = path + ": " + sqlite3_errmsg(database);
+  const std::string text = path + ": " + printable(sqlite3_errmsg(database));
   switch (code) {
     case SQLITE_FULL:
       return Error{Code::kUnavailable,
@@ -77,6 +79,17 @@ Error last_error(sqlite3* database) {
     default:
       return Error{Code::kInternal, "journal.sqlite", text, {}, {}, nullptr};
   }
+}
+
+std::string_view text_of(sqlite3_value* value) {
+  const void* const bytes = sqlite3_value_blob(value);
+  if (bytes == nullptr) return {};
+  return {static_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_value_bytes(value))};
+}
+
+void checksum_of_row(sqlite3_context* context, int /*four*/, sqlite3_value** values) {
+  sqlite3_result_int64(context, checksum_of(sqlite3_value_int64(values[0]), sqlite3_value_int64(values[1]),
+                                            text_of(values[2]), text_of(values[3])));
 }
 
 }  // namespace
@@ -153,6 +166,10 @@ Result<Database> Database::open(const std::string& path) {
   std::unique_ptr<sqlite3, Close> database(raw);
   if (code != SQLITE_OK) return fail(last_error(raw));
   sqlite3_busy_timeout(raw, kBusyTimeoutMs);
+  const int defined = sqlite3_create_function_v2(raw, "checksum_of", 4,
+                                                 SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+                                                 nullptr, checksum_of_row, nullptr, nullptr, nullptr);
+  TG_ASSERT(defined == SQLITE_OK, "out of memory");
   return Database(std::move(database));
 }
 

@@ -48,7 +48,8 @@ class Statement {
 //   kInternal "journal.sqlite" for everything else, which would be a bug
 class Database {
  public:
-  // Creates the file when it is missing.
+  // Creates the file when it is missing. Its statements know the function checksum_of(sequence, at_ms, kind,
+  // body) of checksum.h.
   static Result<Database> open(const std::string& path);
 
   // Statements without rows and without parameters; may hold several.

@@ -9,6 +9,9 @@
 
 namespace tangram::journal {
 
+// A failed call on the state directory or in it, with what would mend it.
+Error unusable(std::string what, int error_number);
+
 // Owned by one process at a time, for as long as the value lives.
 class StateDirectory {
  public:

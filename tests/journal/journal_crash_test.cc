@@ -100,16 +100,23 @@ TEST_F(JournalCrashTest, KilledAtRandomMomentsKeepsWhatItAcknowledged) {
 TEST_F(JournalCrashTest, KilledAtEachNamedPlace) {
   std::uint64_t held = 0;
   for (const char* const place :
-       {"journal.migrating", "journal.before_version", "journal.before_append:20", "journal.before_commit:20",
-        "journal.after_append:20", "journal.before_snapshot", "journal.after_snapshot"}) {
+       {"journal.migrating", "journal.before_version", "journal.before_mark_file", "journal.before_append:20",
+        "journal.before_commit:20", "journal.before_mark:20", "journal.after_append:20",
+        "journal.before_snapshot", "journal.after_snapshot"}) {
     SCOPED_TRACE(place);
     const Writer writer = start_writer("write", place);
     const std::uint64_t acknowledged = wait_for_death(writer);
-    // The next start goes on from there: after the first two, with the making of the tables.
-    if (std::string_view(place) != "journal.migrating") held = verify(std::max(held, acknowledged));
+    // The next start goes on from there: after the first three, with the making of the files.
+    const bool is_last_of_them = std::string_view(place) == "journal.before_mark_file";
+    if (is_last_of_them) {
+      EXPECT_FALSE(std::filesystem::exists(file("ACKNOWLEDGED"))) << "it has its name before it is whole";
+    }
+    if (is_last_of_them || held + acknowledged > 0) held = verify(std::max(held, acknowledged));
     if (HasFailure()) return;
-    if (std::string_view(place) == "journal.before_version") {
-      EXPECT_EQ(read_file(file("VERSION")), "1\n");
+    if (is_last_of_them) {
+      EXPECT_EQ(read_file(file("VERSION")), newest_version() + "\n");
+      EXPECT_EQ(read_file(file("ACKNOWLEDGED")), mark_of(0));
+      EXPECT_FALSE(std::filesystem::exists(file("ACKNOWLEDGED.new")));
     }
   }
   EXPECT_GT(held, 50U);

@@ -1,10 +1,13 @@
 #include "journal/journal.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <map>
 #include <thread>
 
 #include "journal/sqlite.h"
@@ -87,6 +90,26 @@ TEST_F(JournalTest, FilesAreTheOwnersAlone) {
   EXPECT_GE(files, 4) << "LOCK, VERSION, the database and its log";
 }
 
+// A daemon that is killed between the fork and the exec of a child leaves its lock to the child for a moment.
+// Without this, the start right after such a kill would be refused for a process that is gone.
+TEST_F(JournalTest, TheLockOfADeadOwnerIsWaitedFor) {
+  open().reset();
+  const pid_t owner = fork();
+  if (owner == 0) {
+    const int lock = ::open((directory_ + "/LOCK").c_str(), O_RDWR | O_TRUNC);
+    const std::string pid = std::to_string(getpid()) + "\n";
+    const bool owned = flock(lock, LOCK_EX | LOCK_NB) == 0 &&
+                       write(lock, pid.data(), pid.size()) == static_cast<ssize_t>(pid.size());
+    if (fork() == 0) usleep(300'000);
+    _exit(owned ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(owner, &status, 0), owner);
+  ASSERT_EQ(status, 0);
+  const auto next = Journal::open(directory_);
+  EXPECT_TRUE(next) << next.error().to_string();
+}
+
 // Without this, two daemons on one directory would give the same NPU twice.
 TEST_F(JournalTest, ASecondOwnerIsRefusedAndToldTheFirst) {
   const auto journal = open();
@@ -103,7 +126,23 @@ TEST_F(JournalTest, MakesTheDirectoryForItsOwnerOnly) {
   const std::string deep = file("a/b/c");
   ASSERT_TRUE(Journal::open(deep));
   EXPECT_EQ(std::filesystem::status(deep).permissions(), std::filesystem::perms::owner_all);
-  EXPECT_EQ(read_file(deep + "/VERSION"), "1\n");
+  EXPECT_EQ(read_file(deep + "/VERSION"), newest_version() + "\n");
+}
+
+// Without this, an upgrade would lose what the version before has written, or leave the directory as if it
+// had not happened.
+TEST_F(JournalTest, GoesOnFromTheFirstVersion) {
+  ASSERT_TRUE(open()->append(records(5)));
+  {
+    auto database = Database::open(file("journal.db"));
+    ASSERT_TRUE(database);
+    ASSERT_TRUE(database->execute(take_back_to(1).c_str()));
+  }
+  write_file(file("VERSION"), "1\n");
+  auto journal = open();
+  EXPECT_EQ(read_all(*journal).size(), 5U);
+  EXPECT_EQ(read_file(file("VERSION")), newest_version() + "\n");
+  ASSERT_TRUE(journal->append(records(1)));
 }
 
 // Without this, an old program would misread, and then damage, what a newer one wrote.
@@ -114,7 +153,7 @@ TEST_F(JournalTest, RefusesANewerVersion) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason, "journal.version.newer");
   EXPECT_NE(refused.error().to_string().find("version 7"), std::string::npos);
-  EXPECT_NE(refused.error().to_string().find("up to 1"), std::string::npos);
+  EXPECT_NE(refused.error().to_string().find("up to " + newest_version()), std::string::npos);
   EXPECT_EQ(read_file(file("VERSION")), "7\n");
 
   write_file(file("VERSION"), "one\n");
@@ -137,7 +176,7 @@ TEST_F(JournalTest, StartsWhenOnlyTheVersionIsMissing) {
   ASSERT_TRUE(open()->append(records(2)));
   std::filesystem::remove(file("VERSION"));
   EXPECT_EQ(read_all(*open()).size(), 2U);
-  EXPECT_EQ(read_file(file("VERSION")), "1\n");
+  EXPECT_EQ(read_file(file("VERSION")), newest_version() + "\n");
 }
 
 // Without this, a damaged file would be read as far as it goes and then be written over.
@@ -166,6 +205,21 @@ TEST_F(JournalTest, RefusesADamagedFileAndLeavesIt) {
     std::filesystem::remove(file("journal.db-wal"));
     std::filesystem::remove(file("journal.db-shm"));
   }
+}
+
+// Without this, a file with other tables would be called a bug of the program, and nobody be told what to do.
+TEST_F(JournalTest, NamesAFileWithOtherTables) {
+  ASSERT_TRUE(open()->append(records(3)));
+  {
+    auto database = Database::open(file("journal.db"));
+    ASSERT_TRUE(database->execute("ALTER TABLE records RENAME COLUMN body TO text"));
+  }
+  const auto refused = Journal::open(directory_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kDataLoss);
+  EXPECT_EQ(refused.error().reason, "journal.corrupt");
+  EXPECT_NE(refused.error().to_string().find(file("journal.db") + " is damaged"), std::string::npos);
+  EXPECT_FALSE(refused.error().hint.empty());
 }
 
 // Without this, a recovery over a hole would build a state that never was.
@@ -317,6 +371,252 @@ TEST_F(JournalTest, MeasuresTheTimeOfFsync) {
   const auto whole = std::chrono::steady_clock::now() - begin;
   EXPECT_GT(journal->last_sync_time().count(), 0);
   EXPECT_LT(journal->last_sync_time(), whole);
+}
+
+// The files as a kill leaves them, with the second half of the records in the write-ahead log.
+class KilledJournalTest : public JournalFixture {
+ protected:
+  KilledJournalTest() {
+    EXPECT_TRUE(open()->append(records(50)));
+    const auto journal = open();
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(journal->append(records(1, 300)));
+    for (const char* const name : {"journal.db", "journal.db-wal", "ACKNOWLEDGED"}) {
+      files_[name] = read_file(file(name));
+    }
+  }
+
+  void lay_out() const {
+    std::filesystem::remove(file("journal.db-shm"));
+    for (const auto& [name, text] : files_) write_file(file(name), text);
+  }
+
+  Error refusal() const {
+    lay_out();
+    const auto refused = Journal::open(directory_);
+    EXPECT_FALSE(refused);
+    return refused ? Error{} : refused.error();
+  }
+
+  std::map<std::string, std::string> files_;
+};
+
+// Without this, a test of damage would test nothing.
+TEST_F(KilledJournalTest, GivesBackAllRecords) {
+  lay_out();
+  EXPECT_EQ(read_all(*open()).size(), 100U);
+}
+
+// Without this, acknowledged records would vanish without a word: SQLite drops all that follows a bad
+// checksum.
+TEST_F(KilledJournalTest, DamageInTheMiddleOfTheLogIsNoticed) {
+  std::string& log = files_["journal.db-wal"];
+  log[log.size() / 2] = static_cast<char>(~log[log.size() / 2]);
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Code::kDataLoss);
+  EXPECT_EQ(error.reason, "journal.records_missing");
+  EXPECT_NE(error.to_string().find("but records up to 100 were acknowledged"), std::string::npos)
+      << error.to_string();
+  EXPECT_NE(error.to_string().find(file("journal.db")), std::string::npos);
+  EXPECT_NE(error.hint.find(file("ACKNOWLEDGED")), std::string::npos) << error.hint;
+  EXPECT_TRUE(read_file(file("journal.db")) == files_["journal.db"]) << "it was written to";
+  EXPECT_TRUE(read_file(file("journal.db-wal")) == log) << "it was written to";
+}
+
+// Without this, a log that was cut or removed would be taken for an empty one.
+TEST_F(KilledJournalTest, AMissingEndOfTheLogIsNoticed) {
+  std::string& log = files_["journal.db-wal"];
+  for (const std::size_t size : {log.size() - 5'000, std::size_t{40}, std::size_t{0}}) {
+    log.resize(size);
+    EXPECT_EQ(refusal().reason, "journal.records_missing") << size;
+  }
+}
+
+// Without this, SQLite would take a file that has lost its content for a new one, and delete the log of the
+// old one.
+TEST_F(KilledJournalTest, AnEmptyFileDoesNotCostTheLog) {
+  for (const std::string& rest : {std::string(), std::string("S")}) {
+    files_["journal.db"] = rest;
+    for (const bool has_version : {true, false}) {
+      if (has_version) {
+        write_file(file("VERSION"), "1\n");
+      } else {
+        std::filesystem::remove(file("VERSION"));
+      }
+      const Error error = refusal();
+      EXPECT_EQ(error.reason, "journal.corrupt") << error.to_string();
+      EXPECT_TRUE(read_file(file("journal.db-wal")) == files_["journal.db-wal"]) << "the log is gone";
+    }
+  }
+}
+
+// Without this, an operator who has nothing better could not go on.
+TEST_F(KilledJournalTest, GoesOnWithoutWhatIsMissingWhenToldSo) {
+  files_["journal.db-wal"].clear();
+  files_.erase("ACKNOWLEDGED");
+  lay_out();
+  std::filesystem::remove(file("ACKNOWLEDGED"));
+  {
+    const auto journal = open();
+    ASSERT_NE(journal, nullptr);
+    EXPECT_EQ(journal->last_sequence(), 50U);
+    EXPECT_EQ(*journal->append(records(1)), 51U);
+  }
+  EXPECT_EQ(read_file(file("ACKNOWLEDGED")), mark_of(51));
+}
+
+// Without this, a loss of power in the middle of a write of the mark, or any damage to it, would stop a start
+// that has all its records.
+TEST_F(KilledJournalTest, AMarkThatCannotBeReadRefusesNothing) {
+  const std::string torn = mark_of(199).substr(0, 18) + mark_of(200).substr(18);
+  for (const std::string& text :
+       {std::string(), std::string("12\n"), std::string("00000000000000000200\n"), torn,
+        mark_of(100).substr(0, 21) + mark_of(200).substr(21), mark_of(200) + "\n", std::string(42, '\0'),
+        std::string("18446744073709551616 18446744073709551616\n")}) {
+    SCOPED_TRACE(text);
+    files_["ACKNOWLEDGED"] = text;
+    lay_out();
+    const auto journal = open();
+    ASSERT_NE(journal, nullptr);
+    EXPECT_EQ(journal->last_sequence(), 100U);
+    EXPECT_EQ(read_file(file("ACKNOWLEDGED")), mark_of(100)) << "it is made anew";
+  }
+}
+
+// Without this, a full disk would stop the first start that makes a mark, or make each commit fail.
+TEST_F(KilledJournalTest, AMarkThatCannotBeMadeRefusesNothing) {
+  files_.erase("ACKNOWLEDGED");
+  lay_out();
+  std::filesystem::remove(file("ACKNOWLEDGED"));
+  std::filesystem::create_directory(file("ACKNOWLEDGED.new"));
+  {
+    const auto journal = open();
+    ASSERT_NE(journal, nullptr);
+    EXPECT_EQ(*journal->append(records(1)), 101U);
+  }
+  EXPECT_FALSE(std::filesystem::exists(file("ACKNOWLEDGED")));
+  std::filesystem::remove(file("ACKNOWLEDGED.new"));
+  EXPECT_NE(open(), nullptr);
+  EXPECT_EQ(read_file(file("ACKNOWLEDGED")), mark_of(101)) << "the next start makes it";
+}
+
+// Without this, a crash between a commit and its mark, or a loss of power, after which the mark may be an
+// older one, would stop the next start.
+TEST_F(KilledJournalTest, AMarkThatLagsBehindIsNoFault) {
+  for (const std::uint64_t sequence : {0U, 7U, 99U, 100U}) {
+    files_["ACKNOWLEDGED"] = mark_of(sequence);
+    lay_out();
+    EXPECT_EQ(read_all(*open()).size(), 100U);
+  }
+}
+
+// Without this, a compaction that drops the newest records would look like a loss of them.
+TEST_F(KilledJournalTest, ACompactedJournalMissesNothing) {
+  lay_out();
+  {
+    const auto journal = open();
+    for (const std::uint64_t sequence : {99U, 100U}) ASSERT_TRUE(journal->save_snapshot({sequence, "s"}));
+    ASSERT_TRUE(journal->compact(TimeMs(1'000'000)));
+  }
+  const auto journal = open();
+  ASSERT_NE(journal, nullptr);
+  EXPECT_EQ(journal->last_sequence(), 100U);
+}
+
+// Without it recovery could not go back behind a snapshot that it cannot read.
+TEST_F(JournalTest, GivesTheSnapshotBeforeAnother) {
+  auto journal = open();
+  ASSERT_TRUE(journal->append(records(30)));
+  ASSERT_TRUE(journal->save_snapshot({10, "state 10"}));
+  ASSERT_TRUE(journal->save_snapshot({20, "state 20"}));
+  EXPECT_EQ(journal->snapshot_before(21).value()->sequence, 20U);
+  EXPECT_EQ(journal->snapshot_before(20).value()->body, "state 10");
+  EXPECT_EQ(journal->snapshot_before(10).value(), std::nullopt);
+}
+
+// Changes one row of the closed journal as a failing disk would: its checksum stays.
+void spoil(const std::string& path, const std::string& sql) {
+  auto database = Database::open(path);
+  ASSERT_TRUE(database);
+  ASSERT_TRUE(database->execute(sql.c_str()));
+}
+
+// Without it a flipped bit that leaves a text well-formed would be believed: another tenant's quota, another
+// time.
+TEST_F(JournalTest, RefusesARecordThatIsNotTheOneThatWasKept) {
+  for (const std::string& change : {std::string(R"(body = '{"npus":5}')"), std::string("at_ms = at_ms + 1"),
+                                    std::string("kind = 'tesu'"), std::string("checksum = checksum + 1")}) {
+    {
+      auto journal = open();
+      ASSERT_TRUE(journal->append(std::vector{record(1, "{}"), record(2, R"({"npus":4})"), record(3, "{}")}));
+    }
+    spoil(file("journal.db"), "UPDATE records SET " + change + " WHERE sequence = 2");
+    auto journal = open();
+    std::vector<std::uint64_t> visited;
+    const auto walked = journal->read_after(0, [&](const StoredRecord& stored) -> Result<void> {
+      visited.push_back(stored.sequence);
+      return {};
+    });
+    ASSERT_FALSE(walked) << change;
+    EXPECT_EQ(walked.error().code, Code::kDataLoss);
+    EXPECT_EQ(walked.error().reason, "journal.corrupt");
+    EXPECT_NE(walked.error().message.find("record 2 does not fit its checksum"), std::string::npos)
+        << walked.error().to_string();
+    EXPECT_NE(walked.error().hint.find("backup"), std::string::npos);
+    EXPECT_EQ(visited, std::vector<std::uint64_t>{1});
+    EXPECT_EQ(read_all(*journal, 2).size(), 1U) << "those that nobody reads again do no harm";
+    journal.reset();
+    std::filesystem::remove_all(directory_);
+  }
+}
+
+// Without it a snapshot with one changed digit would become the state.
+TEST_F(JournalTest, SaysThatASnapshotIsNotTheOneThatWasSaved) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal->append(records(30)));
+    ASSERT_TRUE(journal->save_snapshot({10, R"({"npus":1})"}));
+    ASSERT_TRUE(journal->save_snapshot({20, R"({"npus":2})"}));
+    EXPECT_TRUE(journal->latest_snapshot().value()->intact);
+  }
+  spoil(file("journal.db"), R"(UPDATE snapshots SET body = '{"npus":3}' WHERE sequence = 20)");
+  auto journal = open();
+  EXPECT_FALSE(journal->latest_snapshot().value()->intact);
+  EXPECT_EQ(journal->latest_snapshot().value()->sequence, 20U);
+  EXPECT_TRUE(journal->snapshot_before(20).value()->intact);
+}
+
+// Without it one flipped bit of the header would go unseen, and every record from then on be unreadable.
+TEST_F(JournalTest, RefusesAFileOfAnotherEncoding) {
+  auto journal = open();
+  ASSERT_TRUE(journal->append(records(3)));
+  journal.reset();
+  {
+    std::fstream database(file("journal.db"), std::ios::in | std::ios::out | std::ios::binary);
+    database.seekp(59).put(2);  // 1 is UTF-8, 2 and 3 are UTF-16
+  }
+  const auto refused = Journal::open(directory_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "journal.corrupt");
+}
+
+// Without it numbers that no journal gives would run over: the daemon would abort with the next record, or
+// overwrite.
+TEST_F(JournalTest, RefusesNumbersThatNoRecordHas) {
+  for (const std::string& number :
+       {std::string("-5"), std::string("8796093022208"), std::string("9223372036854775807")}) {
+    for (const std::string& insert : {"INSERT INTO records VALUES(" + number + ", 0, 'kind', '', 0)",
+                                      "INSERT INTO snapshots VALUES(" + number + ", '', 0)"}) {
+      open().reset();
+      {
+        auto database = Database::open(file("journal.db"));
+        ASSERT_TRUE(database->execute(insert.c_str()));
+      }
+      const auto refused = Journal::open(directory_);
+      ASSERT_FALSE(refused) << insert;
+      EXPECT_EQ(refused.error().reason, "journal.corrupt") << refused.error().to_string();
+      std::filesystem::remove_all(directory_);
+    }
+  }
 }
 
 }  // namespace

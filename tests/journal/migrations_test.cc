@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "journal/sqlite.h"
 #include "journal/support.h"
 
 namespace tangram::journal {
@@ -48,6 +49,36 @@ TEST(Migrations, AreNumberedFromOneWithoutGaps) {
   std::int64_t version = 0;
   for (const Migration& step : migrations()) EXPECT_EQ(step.to_version, ++version);
   EXPECT_GE(version, 1);
+}
+
+// Without this, an upgrade could lose records, or take events for kept that an older version never wrote.
+TEST_F(MigrationsTest, JournalsOfEachOlderVersionAreTakenOver) {
+  for (std::size_t version = 1; version < migrations().size(); ++version) {
+    SCOPED_TRACE("from version " + std::to_string(version));
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+      std::filesystem::remove(entry.path());
+    }
+    {
+      auto database = Database::open(file("journal.db"));
+      ASSERT_TRUE(database);
+      ASSERT_TRUE(migrate(*database, migrations().first(version)));
+      ASSERT_TRUE(database->execute("INSERT INTO snapshots(sequence, body) VALUES(1, 'state')"));
+      ASSERT_TRUE(
+          database->execute("INSERT INTO records(sequence, at_ms, kind, body)"
+                            " VALUES(1, 5, 'test', 'a'), (2, 6, 'test', 'b')"));
+    }
+    write_file(file("VERSION"), std::to_string(version) + "\n");
+    const auto journal = open();
+    ASSERT_NE(journal, nullptr);
+    EXPECT_EQ(read_all(*journal).size(), 2U);
+    EXPECT_TRUE(journal->latest_snapshot().value()->intact);
+    EXPECT_EQ(*journal->append(records(1)), 3U);
+    const auto events = journal->read_events({});
+    ASSERT_TRUE(events);
+    EXPECT_EQ(events->lost_through, version < 3 ? 2U : 0U) << "the records of before events had none";
+    EXPECT_EQ(read_file(file("VERSION")), newest_version() + "\n");
+    EXPECT_EQ(read_file(file("ACKNOWLEDGED")), mark_of(3));
+  }
 }
 
 }  // namespace

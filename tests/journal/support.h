@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "journal/journal.h"
+#include "journal/migrations.h"
 
 namespace tangram::journal {
 
@@ -37,6 +38,25 @@ class JournalFixture : public ::testing::Test {
 
   std::string directory_;
 };
+
+// The newest version, as the file VERSION says it.
+inline std::string newest_version() {
+  return std::to_string(migrations().back().to_version);
+}
+
+// SQL that makes the tables of the newest version those of version 1 or 2.
+inline std::string take_back_to(int version) {
+  return "ALTER TABLE records DROP COLUMN checksum; ALTER TABLE snapshots DROP COLUMN checksum;"
+         "DROP TABLE events; DROP TABLE events_lost; PRAGMA user_version = " +
+         std::to_string(version);
+}
+
+// What ACKNOWLEDGED holds.
+inline std::string mark_of(std::uint64_t sequence) {
+  std::string digits = std::to_string(sequence);
+  digits.insert(0, 20 - digits.size(), '0');
+  return digits + " " + digits + "\n";
+}
 
 inline NewRecord record(std::int64_t at, std::string body) {
   return {TimeMs(at), "test", std::move(body)};
