@@ -5,16 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/client_options.h"
 #include "cli/session.h"
 
 namespace tangram::cli {
 
-struct Environment {
-  std::string socket_path;  // TANGRAM_SOCKET; empty: the installed daemon's
-};
-
-// `arguments` without the program's name. Exit codes as in wire/errors.h; a job's own with `submit --wait`
+// `words` without the program's name. Exit codes as in wire/errors.h; a job's own with `submit --wait`
 // and `wait`. Never throws.
-int run(const std::vector<std::string>& arguments, const Environment& environment, Streams& streams);
+int run(const std::vector<std::string>& words, const Environment& environment, Streams& streams);
 
 }  // namespace tangram::cli

@@ -2,22 +2,22 @@
 #include <csignal>
 
 #include "cli/render.h"
+#include "wire/view_texts.h"
+#include "wire/words.h"
 
 namespace tangram::cli {
 namespace {
 
+namespace say = wire::view;
+using wire::Language;
+
 // Long texts go on under their own column.
-std::string field(std::string_view name, std::string_view value, const Canvas& canvas) {
+std::string field(const wire::Text& name, std::string_view value, const Canvas& canvas) {
   constexpr std::size_t kColumn = 14;
-  std::string line = std::string(name) + ':';
-  line.resize(std::max(line.size() + 1, kColumn), ' ');
-  const std::size_t room = canvas.width > kColumn + 20 ? canvas.width - kColumn : 20;
-  std::string text = paint(canvas, Tone::kDim, line);
-  for (const char c : wrap_text(value, room, 0)) {
-    text += c;
-    if (c == '\n') text += std::string(kColumn, ' ');
-  }
-  return text + '\n';
+  std::string line = std::string(name.in(canvas.language)) + ':';
+  const std::size_t used = display_width(line);
+  line += std::string(used + 1 > kColumn ? 1 : kColumn - used, ' ');
+  return paint(canvas, Tone::kDim, line) + hang_text(value, canvas.width, kColumn) + '\n';
 }
 
 // The command as a shell would take it.
@@ -38,27 +38,54 @@ std::string shell_words(std::span<const std::string> words) {
   return printable(text);
 }
 
-std::string or_dash(const std::string& text) {
-  return text.empty() ? "-" : printable(text);
-}
-
 std::string time_text(const std::optional<TimeMs>& time) {
   return time ? format_time(*time) : "-";
 }
 
-std::string request_text(const wire::JobView& view) {
-  std::string text = count_of(view.npus_requested, "NPU");
-  if (view.memory_per_npu) text += ", " + format_bytes(*view.memory_per_npu) + " per NPU";
-  if (view.bandwidth_bps > 0) text += ", " + format_bits_per_second(view.bandwidth_bps) + " booked";
+std::string slice_text(const wire::SliceRequest& slice, Language language) {
+  std::string size = slice.memory ? format_bytes(*slice.memory) : std::string();
+  if (slice.ai_cores > 0) {
+    const std::string cores = count_of(slice.ai_cores, say::kOneAiCore, say::kAiCoresOf, language);
+    size += (size.empty() ? "" : ", ") + cores;
+  }
+  return wire::fill(say::kSliceOf, language, {{"size", size}});
+}
+
+// What became of a request for a slice.
+std::string granted_text(const wire::JobView& view, Language language) {
+  if (view.npus.empty()) return "-";
+  if (!view.slice) return std::string(say::kWholeGranted.in(language));
+  const wire::SliceView& slice = *view.slice;
+  std::string shape = printable(slice.template_name);
+  if (slice.id)
+    shape = wire::fill(say::kSliceWithId, language, {{"template", shape}, {"id", std::to_string(*slice.id)}});
+  return wire::fill(say::kSliceGranted, language,
+                    {{"template", shape},
+                     {"npu", std::to_string(view.npus.front())},
+                     {"cores", count_of(slice.ai_cores, say::kOneAiCore, say::kAiCoresOf, language)},
+                     {"memory", format_bytes(slice.memory)},
+                     {"usable", format_bytes(slice.usable_memory)}});
+}
+
+std::string request_text(const wire::JobView& view, Language language) {
+  std::string text = view.slice_requested ? slice_text(*view.slice_requested, language)
+                                          : count_of(view.npus_requested, say::kOneNpu, say::kNpus, language);
+  if (view.memory_per_npu)
+    text += wire::fill(say::kMemoryPerNpu, language, {{"memory", format_bytes(*view.memory_per_npu)}});
+  if (view.bandwidth_bps > 0)
+    text +=
+        wire::fill(say::kBandwidthBooked, language, {{"rate", format_bits_per_second(view.bandwidth_bps)}});
   return text;
 }
 
 // What the service says of the end is more exact than what we could make of the numbers.
-std::string ended_because(const wire::JobView& view) {
-  if (!view.message.empty()) return ": " + printable(view.message);
-  if (view.reason) return ": " + printable(view.reason->message);
-  if (view.signal) return ": ended by " + signal_name(*view.signal);
-  if (view.exit_status) return ": exited with status " + std::to_string(*view.exit_status);
+std::string why_ended(const wire::JobView& view, Language language) {
+  if (!view.message.empty()) return printable(view.message);
+  if (view.reason) return printable(view.reason->message);
+  if (view.signal)
+    return wire::fill(say::kEndedBySignal, language, {{"signal", signal_name(*view.signal, language)}});
+  if (view.exit_status)
+    return wire::fill(say::kExitedWith, language, {{"status", std::to_string(*view.exit_status)}});
   return "";
 }
 
@@ -66,37 +93,93 @@ bool is_lease(const wire::JobView& view) {
   return view.kind == wire::JobKind::kLease;
 }
 
-std::string ended_sentence(const wire::JobView& view) {
-  if (!view.outcome) return "has ended" + ended_because(view);
+std::string_view what_word(const wire::JobView& view, Language language) {
+  return (is_lease(view) ? say::kLeaseWord : say::kJobWord).in(language);
+}
+
+const wire::Text& ended_text(const wire::JobView& view) {
+  if (!view.outcome) return say::kHasEnded;
   switch (*view.outcome) {
     case Outcome::kSucceeded:
-      return is_lease(view) ? "was released" : "has succeeded";
+      return is_lease(view) ? say::kWasReleased : say::kHasSucceeded;
     case Outcome::kCancelled:
-      return "was cancelled";
+      return say::kWasCancelled;
     case Outcome::kFailed:
-      return "has failed" + ended_because(view);
+      return say::kHasFailed;
     case Outcome::kTimedOut:
-      return "has timed out" + ended_because(view);
+      return say::kHasTimedOut;
     case Outcome::kNotStarted:
-      return "could not be started" + ended_because(view);
+      return say::kNotStarted;
     case Outcome::kLost:
-      return "was lost" + ended_because(view);
+      return say::kWasLost;
     case Outcome::kDeviceLost:
-      return "has lost its NPUs" + ended_because(view);
+      return say::kDeviceLost;
     case Outcome::kRefused:
-      return "was refused" + ended_because(view);
+      return say::kWasRefused;
   }
-  return "has ended";
+  return say::kHasEnded;
+}
+
+std::string because(std::string sentence, const std::string& reason, Language language) {
+  if (reason.empty()) return sentence;
+  return wire::fill(say::kBecause, language, {{"sentence", sentence}, {"reason", reason}});
+}
+
+std::string ended_sentence(const wire::JobView& view, Language language) {
+  std::string sentence =
+      wire::fill(ended_text(view), language, {{"what", what_word(view, language)}, {"job", job_title(view)}});
+  const bool speaks_for_itself = view.outcome == Outcome::kSucceeded || view.outcome == Outcome::kCancelled;
+  return speaks_for_itself ? sentence : because(std::move(sentence), why_ended(view, language), language);
+}
+
+std::string placed_sentence(const wire::JobView& view, Language language) {
+  const std::string job = job_title(view);
+  const std::string_view what = what_word(view, language);
+  const bool held = is_lease(view) && view.state == JobState::kRunning;
+  const std::string_view state = held ? say::kHeld.in(language) : wire::word(view.state, language);
+  if (view.npus.empty())
+    return wire::fill(say::kStateIs, language, {{"what", what}, {"job", job}, {"state", state}});
+  const std::string primary = std::to_string(view.npus[0]);
+  if (view.npus.size() == 1)
+    return wire::fill(say::kStateOn, language,
+                      {{"what", what}, {"job", job}, {"state", state}, {"npu", primary}});
+  std::string npus;
+  for (const std::uint32_t npu : view.npus) npus += (npus.empty() ? "" : ", ") + std::to_string(npu);
+  return wire::fill(say::kStateOnSeveral, language,
+                    {{"what", what}, {"job", job}, {"state", state}, {"npus", npus}, {"primary", primary}});
+}
+
+// Of one that is in the queue.
+std::string queued_sentence(const wire::JobView& view, Language language) {
+  const std::string job = job_title(view);
+  const std::string_view what = what_word(view, language);
+  const std::string_view state = wire::word(view.state, language);
+  if (!view.position)
+    return wire::fill(say::kStateIs, language, {{"what", what}, {"job", job}, {"state", state}});
+  const std::string position = std::to_string(*view.position);
+  return wire::fill(say::kStateAt, language,
+                    {{"what", what}, {"job", job}, {"state", state}, {"position", position}});
+}
+
+std::string labels_text(const wire::JobView& view) {
+  std::string labels;
+  for (const auto& [key, value] : view.labels)
+    labels += (labels.empty() ? "" : " ") + printable(key) + "=" + printable(value);
+  return or_dash(labels);
 }
 
 }  // namespace
+
+std::string or_dash(const std::string& text) {
+  return text.empty() ? "-" : printable(text);
+}
 
 std::string job_title(const wire::JobView& view) {
   if (view.name.empty() || view.name == view.id) return printable(view.id);
   return printable(view.name) + " (" + printable(view.id) + ")";
 }
 
-std::string signal_name(std::int64_t signal) {
+std::string signal_name(std::int64_t signal, Language language) {
   struct Name {
     int number;
     std::string_view name;
@@ -117,7 +200,7 @@ std::string signal_name(std::int64_t signal) {
   for (const Name& entry : kNames) {
     if (entry.number == signal) return std::string(entry.name);
   }
-  return "signal " + std::to_string(signal);
+  return wire::fill(say::kSignalNumber, language, {{"number", std::to_string(signal)}});
 }
 
 std::string npu_list(std::span<const std::uint32_t> npus) {
@@ -136,11 +219,11 @@ std::string npu_list(std::span<const std::uint32_t> npus) {
   return text;
 }
 
-std::string state_word(const wire::JobView& view) {
-  if (view.state != JobState::kEnded || !view.outcome) return std::string(to_string(view.state));
-  std::string word(to_string(*view.outcome));
+std::string state_word(const wire::JobView& view, Language language) {
+  if (view.state != JobState::kEnded || !view.outcome) return std::string(wire::word(view.state, language));
+  std::string word(wire::word(*view.outcome, language));
   if (*view.outcome != Outcome::kFailed) return word;
-  if (view.signal) return word + "(" + signal_name(*view.signal) + ")";
+  if (view.signal) return word + "(" + signal_name(*view.signal, language) + ")";
   if (view.exit_status) return word + "(" + std::to_string(*view.exit_status) + ")";
   return word;
 }
@@ -160,53 +243,48 @@ Tone state_tone(const wire::JobView& view) {
   return Tone::kPlain;
 }
 
-std::string render_state(const wire::JobView& view) {
-  std::string text = (is_lease(view) ? "lease " : "job ") + job_title(view) + " ";
-  if (view.state == JobState::kEnded) return text + ended_sentence(view);
-  const bool held = is_lease(view) && view.state == JobState::kRunning;
-  text += held ? "is held" : "is " + std::string(to_string(view.state));
-  const bool queued = view.state == JobState::kReady || view.state == JobState::kWaiting;
-  if (queued) {
-    if (view.position) text += " at position " + std::to_string(*view.position);
-    return view.reason ? text + ": " + printable(view.reason->message) : text;
-  }
-  if (view.npus.empty()) return text;
-  text += view.npus.size() == 1 ? " on NPU " : " on NPUs ";
-  for (std::size_t i = 0; i < view.npus.size(); ++i)
-    text += (i > 0 ? ", " : "") + std::to_string(view.npus[i]);
-  if (view.npus.size() > 1) text += " (primary device: NPU " + std::to_string(view.npus[0]) + ")";
-  return text;
+std::string render_state(const wire::JobView& view, Language language) {
+  if (view.state == JobState::kEnded) return ended_sentence(view, language);
+  if (view.state != JobState::kReady && view.state != JobState::kWaiting)
+    return placed_sentence(view, language);
+  return because(queued_sentence(view, language), view.reason ? printable(view.reason->message) : "",
+                 language);
+}
+
+std::string render_stopping(const wire::JobView& view, Language language) {
+  return wire::fill(say::kBeingStopped, language,
+                    {{"what", what_word(view, language)}, {"job", job_title(view)}});
 }
 
 std::string render_job(const wire::JobView& view, const Canvas& canvas) {
-  std::string text = wrap_text(render_state(view), canvas.width, 2) + '\n';
-  const auto add = [&](std::string_view name, const std::string& value) {
+  const Language language = canvas.language;
+  std::string text = wrap_text(render_state(view, language), canvas.width, 2) + '\n';
+  const auto add = [&](const wire::Text& name, const std::string& value) {
     text += field(name, value, canvas);
   };
-  add("id", printable(view.id));
-  add("name", or_dash(view.name));
-  if (is_lease(view)) add("kind", std::string(wire::spell_job_kind(view.kind)));
-  add("tenant", or_dash(view.tenant));
-  add("priority", std::string(to_string(view.priority)));
-  add("state", state_word(view));
-  add("position", view.position ? std::to_string(*view.position) : "-");
-  if (view.reason && !view.reason->hint.empty()) add("hint", printable(view.reason->hint));
-  add("request", request_text(view));
-  add("NPUs", npu_list(view.npus));
-  add("time limit", view.time_limit_ms ? format_duration_ms(*view.time_limit_ms) : "-");
-  add("restart", wire::format_restart(view.restart, view.restarts_max) + ", restarted " +
-                     count_of(view.restarts, "time"));
-  add("attempt", view.attempt > 0 ? std::to_string(view.attempt) : "-");
-  std::string labels;
-  for (const auto& [key, value] : view.labels) {
-    labels += (labels.empty() ? "" : " ") + printable(key) + "=" + printable(value);
-  }
-  add("labels", labels.empty() ? "-" : labels);
-  add("command", view.command.empty() ? "-" : shell_words(view.command));
-  add("workdir", or_dash(view.workdir));
-  add("submitted", format_time(view.submitted_at));
-  add("started", time_text(view.started_at));
-  add("ended", time_text(view.ended_at));
+  add(say::kFieldId, printable(view.id));
+  add(say::kFieldName, or_dash(view.name));
+  if (is_lease(view)) add(say::kFieldKind, std::string(wire::spell_job_kind(view.kind)));
+  add(say::kFieldTenant, or_dash(view.tenant));
+  add(say::kFieldPriority, std::string(wire::word(view.priority, language)));
+  add(say::kFieldState, state_word(view, language));
+  add(say::kFieldPosition, view.position ? std::to_string(*view.position) : "-");
+  if (view.reason && !view.reason->hint.empty()) add(say::kFieldHint, printable(view.reason->hint));
+  add(say::kFieldRequest, request_text(view, language));
+  if (view.slice_requested) add(say::kFieldGranted, granted_text(view, language));
+  add(say::kFieldNpus, npu_list(view.npus));
+  add(say::kFieldTimeLimit, view.time_limit_ms ? format_duration_ms(*view.time_limit_ms) : "-");
+  const std::string restarts = std::to_string(view.restarts);
+  add(say::kFieldRestart,
+      wire::fill(view.restarts == 1 ? say::kRestartedOnce : say::kRestarted, language,
+                 {{"policy", wire::format_restart(view.restart, view.restarts_max)}, {"count", restarts}}));
+  add(say::kFieldAttempt, view.attempt > 0 ? std::to_string(view.attempt) : "-");
+  add(say::kFieldLabels, labels_text(view));
+  add(say::kFieldCommand, view.command.empty() ? "-" : shell_words(view.command));
+  add(say::kFieldWorkdir, or_dash(view.workdir));
+  add(say::kFieldSubmitted, format_time(view.submitted_at));
+  add(say::kFieldStarted, time_text(view.started_at));
+  add(say::kFieldEnded, time_text(view.ended_at));
   return text;
 }
 

@@ -1,12 +1,55 @@
+#include <array>
 #include <functional>
 #include <set>
 
 #include "cli/render.h"
+#include "wire/view_texts.h"
+#include "wire/words.h"
 
 namespace tangram::cli {
 namespace {
 
-constexpr std::string_view kNoLimit = "no limit";
+namespace say = wire::view;
+using wire::Language;
+
+// For people: the tenants as a tree, each with a line for every dimension.
+constexpr std::array kTreeColumns{
+    Column{.key = "tenant", .title = say::kTenant, .is_id = true},
+    Column{.key = "used-limit", .title = say::kUsedOfLimit},
+    Column{.key = "left", .title = say::kLeft},
+    Column{.key = "bar", .title = say::kBar, .untitled = true},
+};
+
+// For programs, and for people who choose columns.
+constexpr std::array kColumns{
+    Column{.key = "tenant", .title = say::kTenant, .is_id = true},
+    Column{.key = "dimension", .title = say::kDimension},
+    Column{.key = "used", .title = say::kUsed, .align = Align::kRight},
+    Column{.key = "limit", .title = say::kLimit, .align = Align::kRight},
+    Column{.key = "left", .title = say::kLeft, .align = Align::kRight},
+    Column{.key = "bar", .title = say::kBar, .drawing = true, .untitled = true},
+    Column{.key = "parent", .title = say::kParent, .extra = true},
+};
+
+// One dimension of one tenant. Some limits each job meets by itself: nothing of them is used up.
+struct Line {
+  Dimension dimension = Dimension::kNpus;
+  std::int64_t limit = kUnlimited;
+  std::optional<std::int64_t> used;
+};
+
+std::array<Line, 8> lines_of(const wire::QuotaView& view) {
+  const Quota& quota = view.tenant.quota;
+  const Usage& used = view.used;
+  return {{{Dimension::kNpus, quota.npus, used.npus},
+           {Dimension::kMemoryPerNpu, quota.memory_per_npu.count, std::nullopt},
+           {Dimension::kMemoryTotal, quota.memory_total.count, used.memory_total.count},
+           {Dimension::kAiCores, quota.ai_cores, used.ai_cores},
+           {Dimension::kRunningJobs, quota.running_jobs, used.running_jobs},
+           {Dimension::kRunTime, quota.run_time_ms, std::nullopt},
+           {Dimension::kPriorities, 0, std::nullopt},
+           {Dimension::kBandwidth, quota.bandwidth_bps, used.bandwidth_bps}}};
+}
 
 std::string amount_text(Dimension dimension, std::int64_t amount) {
   switch (dimension) {
@@ -26,81 +69,105 @@ std::string amount_text(Dimension dimension, std::int64_t amount) {
   return "-";
 }
 
-// Used, limit and what is left of a dimension that jobs consume.
-void add_consumed(Table& table, const std::string& indent, Dimension dimension, std::int64_t used,
-                  std::int64_t limit) {
-  const bool bounded = limit < kUnlimited;
-  const std::int64_t left = limit - used;
-  const std::string limit_text = bounded ? amount_text(dimension, limit) : std::string(kNoLimit);
-  std::string left_text = "-";
-  Tone tone = bounded ? Tone::kPlain : Tone::kDim;
-  if (bounded && left < 0) {
-    left_text = amount_text(dimension, -left) + " over";
-    tone = Tone::kBad;
-  } else if (bounded) {
-    left_text = amount_text(dimension, left);
-    if (left == 0) tone = Tone::kWarning;
-  }
-  table.add_row({{indent + std::string(to_string(dimension))},
-                 {amount_text(dimension, used) + "/" + limit_text},
-                 {left_text, tone},
-                 {bounded ? bar(used, limit, 10) : ""}});
-}
-
-// A limit that each job meets by itself: nothing is used up.
-void add_static(Table& table, const std::string& indent, Dimension dimension, const std::string& limit,
-                std::string_view per) {
-  table.add_row(
-      {{indent + std::string(to_string(dimension))}, {limit + std::string(per)}, {"-", Tone::kDim}, {""}});
-}
-
-std::string priorities_text(PrioritySet set) {
+std::string priorities_text(PrioritySet set, Language language) {
   std::string text;
   for (int i = 0; i < kPriorityCount; ++i) {
     const auto priority = static_cast<Priority>(i);
     if (!set.contains(priority)) continue;
     if (!text.empty()) text += ", ";
-    text += to_string(priority);
+    text += wire::word(priority, language);
   }
-  return text.empty() ? "none" : text;
+  return text.empty() ? std::string(say::kNone.in(language)) : text;
 }
 
-void add_tenant(Table& table, const wire::QuotaView& view, std::size_t depth) {
+std::string limit_text(const wire::QuotaView& view, const Line& line, Language language) {
+  if (line.dimension == Dimension::kPriorities)
+    return priorities_text(view.tenant.quota.priorities, language);
+  if (line.limit >= kUnlimited) return std::string(say::kNoLimit.in(language));
+  return amount_text(line.dimension, line.limit);
+}
+
+// The limit as a sentence says it: "32GiB per NPU".
+std::string bound_text(const wire::QuotaView& view, const Line& line, Language language) {
+  std::string text = limit_text(view, line, language);
+  if (line.limit >= kUnlimited) return text;
+  if (line.dimension == Dimension::kMemoryPerNpu)
+    return wire::fill(say::kPerNpu, language, {{"amount", text}});
+  if (line.dimension == Dimension::kRunTime) return wire::fill(say::kPerJob, language, {{"amount", text}});
+  return text;
+}
+
+Table::Cell left_cell(const Line& line, const Canvas& canvas) {
+  if (!line.used || line.limit >= kUnlimited) return unknown_cell();
+  const std::int64_t left = line.limit - *line.used;
+  if (left >= 0) return {amount_text(line.dimension, left), left == 0 ? Tone::kWarning : Tone::kPlain};
+  const std::string over = amount_text(line.dimension, -left);
+  if (canvas.table.is_for_programs()) return {"-" + over, Tone::kBad};
+  return {wire::fill(say::kOver, canvas.language, {{"amount", over}}), Tone::kBad};
+}
+
+std::string bar_text(const Line& line) {
+  return line.used && line.limit < kUnlimited ? bar(*line.used, line.limit, 10) : "";
+}
+
+void add_to_tree(Table& table, const wire::QuotaView& view, std::size_t depth, const Canvas& canvas) {
+  const Language language = canvas.language;
   const std::string outer(2 * depth, ' ');
   const std::string inner(2 * depth + 2, ' ');
-  const Quota& quota = view.tenant.quota;
+  const std::string jobs = count_of(view.used.running_jobs, say::kOneJob, say::kJobs, language);
   table.add_row({{outer + printable(view.tenant.name), Tone::kBold},
-                 {count_of(view.used.running_jobs, "job") + " running"},
-                 {std::to_string(view.queued) + " waiting"},
+                 {wire::fill(say::kRunning, language, {{"jobs", jobs}})},
+                 {wire::fill(say::kWaiting, language, {{"count", std::to_string(view.queued)}})},
                  {""}});
-  add_consumed(table, inner, Dimension::kNpus, view.used.npus, quota.npus);
-  add_static(table, inner, Dimension::kMemoryPerNpu,
-             quota.memory_per_npu.is_unlimited() ? std::string(kNoLimit) : format_bytes(quota.memory_per_npu),
-             quota.memory_per_npu.is_unlimited() ? "" : " per NPU");
-  add_consumed(table, inner, Dimension::kMemoryTotal, view.used.memory_total.count, quota.memory_total.count);
-  add_consumed(table, inner, Dimension::kAiCores, view.used.ai_cores, quota.ai_cores);
-  add_consumed(table, inner, Dimension::kRunningJobs, view.used.running_jobs, quota.running_jobs);
-  add_static(table, inner, Dimension::kRunTime,
-             quota.run_time_ms >= kUnlimited ? std::string(kNoLimit) : format_duration_ms(quota.run_time_ms),
-             quota.run_time_ms >= kUnlimited ? "" : " per job");
-  add_static(table, inner, Dimension::kPriorities, priorities_text(quota.priorities), "");
-  add_consumed(table, inner, Dimension::kBandwidth, view.used.bandwidth_bps, quota.bandwidth_bps);
-  for (const std::string& note : view.notes)
-    table.add_note("note: " + printable(note), inner.size(), Tone::kDim);
+  for (const Line& line : lines_of(view)) {
+    const std::string used = line.used ? amount_text(line.dimension, *line.used) + "/" : "";
+    table.add_row({{inner + std::string(wire::word(line.dimension, language))},
+                   {used + bound_text(view, line, language)},
+                   left_cell(line, canvas),
+                   {bar_text(line)}});
+  }
+  for (const std::string& note : view.notes) {
+    table.add_note(wire::fill(say::kNoteLine, language, {{"note", printable(note)}}), inner.size(),
+                   Tone::kDim);
+  }
+}
+
+void add_rows(Table& table, const wire::QuotaView& view, const Canvas& canvas) {
+  for (const Line& line : lines_of(view)) {
+    const bool unlimited = line.limit >= kUnlimited && canvas.table.is_for_programs();
+    table.add_row({{printable(view.tenant.name)},
+                   {std::string(wire::word(line.dimension, canvas.language))},
+                   line.used ? Table::Cell{amount_text(line.dimension, *line.used)} : unknown_cell(),
+                   {unlimited ? "unlimited" : limit_text(view, line, canvas.language)},
+                   left_cell(line, canvas),
+                   {bar_text(line)},
+                   {or_dash(view.tenant.parent)}});
+  }
 }
 
 }  // namespace
 
+std::span<const Column> quota_columns() {
+  return kColumns;
+}
+
 std::string render_quota(std::span<const wire::QuotaView> tenants, const Canvas& canvas) {
-  if (tenants.empty()) return "No tenants yet. Create some: tangram apply -f tenants.yaml\n";
+  const bool flat = canvas.table.is_bare() || canvas.table.wide;
+  if (tenants.empty() && !canvas.table.is_bare())
+    return wire::fill(say::kNoTenants, canvas.language, {{"command", "tangram apply -f tenants.yaml"}}) +
+           '\n';
   std::set<std::string> names;
   for (const wire::QuotaView& view : tenants) names.insert(view.tenant.name);
-  Table table({{"TENANT"}, {"USED/LIMIT"}, {"LEFT"}, {""}});
+  Table table(flat ? std::span<const Column>(kColumns) : std::span<const Column>(kTreeColumns), canvas);
   std::set<std::string> shown;
   const std::function<void(const wire::QuotaView&, std::size_t)> show = [&](const wire::QuotaView& view,
                                                                             std::size_t depth) {
     if (!shown.insert(view.tenant.name).second) return;
-    add_tenant(table, view, depth);
+    if (flat) {
+      add_rows(table, view, canvas);
+    } else {
+      add_to_tree(table, view, depth, canvas);
+    }
     for (const wire::QuotaView& child : tenants) {
       if (child.tenant.parent == view.tenant.name) show(child, depth + 1);
     }
@@ -108,7 +175,7 @@ std::string render_quota(std::span<const wire::QuotaView> tenants, const Canvas&
   for (const wire::QuotaView& view : tenants) {
     if (view.tenant.parent.empty() || !names.contains(view.tenant.parent)) show(view, 0);
   }
-  return table.render(canvas);
+  return table.render();
 }
 
 }  // namespace tangram::cli

@@ -1,9 +1,31 @@
 #include <array>
 
 #include "cli/render.h"
+#include "wire/view_texts.h"
+#include "wire/words.h"
 
 namespace tangram::cli {
 namespace {
+
+namespace say = wire::view;
+
+constexpr std::array kColumns{
+    Column{.key = "npu", .title = say::kNpu, .align = Align::kRight, .is_id = true},
+    Column{.key = "chip", .title = say::kChip},
+    Column{.key = "health", .title = say::kHealth},
+    Column{.key = "mode", .title = say::kMode},
+    Column{.key = "core", .title = say::kCore, .align = Align::kRight},
+    Column{.key = "hbm", .title = say::kHbm, .drawing = true},
+    Column{.key = "tenant", .title = say::kTenant},
+    Column{.key = "job", .title = say::kJob},
+    Column{.key = "celsius", .title = say::kCelsius, .align = Align::kRight},
+    Column{.key = "watt", .title = say::kWatt, .align = Align::kRight},
+    Column{.key = "name", .title = say::kName, .extra = true},
+    Column{.key = "hbm-used", .title = say::kHbmUsed, .align = Align::kRight, .extra = true},
+    Column{.key = "hbm-total", .title = say::kHbmTotal, .align = Align::kRight, .extra = true},
+    Column{.key = "ai-cores", .title = say::kAiCores, .align = Align::kRight, .extra = true},
+    Column{.key = "note", .title = say::kNote, .extra = true},
+};
 
 // What gives way, in this order, when the table is wider than the canvas.
 struct Detail {
@@ -11,14 +33,17 @@ struct Detail {
   bool bars = true;
 };
 
-Table::Cell number_cell(const std::optional<std::int64_t>& value, std::string_view unit, std::int64_t warning,
-                        std::int64_t bad) {
-  if (!value) return {"-", Tone::kDim};
+Table::Cell number_cell(const std::optional<std::int64_t>& value, std::int64_t warning, std::int64_t bad) {
+  if (!value) return unknown_cell();
   const Tone tone = *value >= bad ? Tone::kBad : *value >= warning ? Tone::kWarning : Tone::kPlain;
-  return {std::to_string(*value) + std::string(unit), tone};
+  return {std::to_string(*value), tone};
 }
 
-Table::Cell health_cell(Health health) {
+Table::Cell bytes_cell(const std::optional<Bytes>& bytes) {
+  return bytes ? Table::Cell{format_bytes(*bytes)} : unknown_cell();
+}
+
+Table::Cell health_cell(Health health, wire::Language language) {
   const auto tone = [&] {
     switch (health) {
       case Health::kOk:
@@ -34,7 +59,7 @@ Table::Cell health_cell(Health health) {
     }
     return Tone::kPlain;
   };
-  return {std::string(to_string(health)), tone()};
+  return {std::string(wire::word(health, language)), tone()};
 }
 
 Table::Cell memory_cell(const wire::NpuStatusView& npu, bool with_bar) {
@@ -49,74 +74,108 @@ Table::Cell memory_cell(const wire::NpuStatusView& npu, bool with_bar) {
   return {graph + " " + text, Tone::kPlain};
 }
 
-Table make_table(const wire::StatusView& view, const Detail& detail) {
-  Table table({{"NPU", Align::kRight},
-               {"CHIP"},
-               {"HEALTH"},
-               {"MODE"},
-               {"CORE%", Align::kRight},
-               {"HBM GiB"},
-               {"TENANT"},
-               {"JOB"},
-               {"°C", Align::kRight},
-               {"W", Align::kRight}});
+std::vector<Table::Cell> row_of(const wire::NpuStatusView& npu, const Detail& detail, const Canvas& canvas) {
+  // Where the name has a column of its own, this one is the id's.
+  const bool by_name =
+      detail.job_names && !npu.job_name.empty() && !canvas.table.is_bare() && !canvas.table.wide;
+  std::optional<std::int64_t> watt;
+  if (npu.power_milliwatt) watt = (*npu.power_milliwatt + 500) / 1000;
+  return {{std::to_string(npu.npu)},
+          {or_dash(npu.chip)},
+          health_cell(npu.health, canvas.language),
+          {std::string(wire::word(npu.mode, canvas.language)),
+           npu.mode == NpuMode::kFree ? Tone::kGood : Tone::kPlain},
+          number_cell(npu.ai_core_percent, 101, 101),
+          memory_cell(npu, detail.bars),
+          {or_dash(npu.tenant)},
+          {or_dash(by_name ? npu.job_name : npu.job)},
+          number_cell(npu.temperature_celsius, 80, 95),
+          number_cell(watt, kUnlimited, kUnlimited),
+          {or_dash(npu.job_name)},
+          bytes_cell(npu.memory_used),
+          bytes_cell(npu.memory_total),
+          number_cell(npu.ai_cores, kUnlimited, kUnlimited),
+          {or_dash(npu.health_note)}};
+}
+
+// "vir02 train-001, vir01 j-7": what an NPU is cut into, as far as the caller may know.
+std::string slices_text(const wire::NpuStatusView& npu, wire::Language language) {
+  std::string text;
+  for (const wire::NpuSliceView& slice : npu.slices) {
+    const std::string shape = or_dash(slice.template_name);
+    const std::string id = slice.id ? std::to_string(*slice.id) : std::string();
+    const std::string job = or_dash(slice.job_name.empty() ? slice.job : slice.job_name);
+    if (!text.empty()) text += ", ";
+    if (slice.memory) {  // a job's
+      text += wire::fill(say::kSliceOnNpu, language, {{"template", shape}, {"job", job}});
+    } else {
+      text += wire::fill(slice.residual ? say::kResidualOnNpu : say::kStrayOnNpu, language,
+                         {{"template", shape}, {"id", id}});
+    }
+  }
+  return text;
+}
+
+Table make_table(const wire::StatusView& view, const Detail& detail, const Canvas& canvas) {
+  Table table(kColumns, canvas);
   for (const wire::NpuStatusView& npu : view.npus) {
-    std::string job = npu.job;
-    if (detail.job_names && !npu.job_name.empty()) job = npu.job_name;
-    std::optional<std::int64_t> watt;
-    if (npu.power_milliwatt) watt = (*npu.power_milliwatt + 500) / 1000;
-    table.add_row(
-        {{std::to_string(npu.npu)},
-         {npu.chip.empty() ? "-" : printable(npu.chip)},
-         health_cell(npu.health),
-         {std::string(to_string(npu.mode)), npu.mode == NpuMode::kFree ? Tone::kGood : Tone::kPlain},
-         number_cell(npu.ai_core_percent, "", 101, 101),
-         memory_cell(npu, detail.bars),
-         {npu.tenant.empty() ? "-" : printable(npu.tenant)},
-         {job.empty() ? "-" : printable(job)},
-         number_cell(npu.temperature_celsius, "", 80, 95),
-         number_cell(watt, "", kUnlimited, kUnlimited)});
-    if (npu.health != Health::kOk && !npu.health_note.empty()) {
+    table.add_row(row_of(npu, detail, canvas));
+    if (npu.health != Health::kOk && !npu.health_note.empty() && !canvas.table.wide) {
       table.add_note(printable(npu.health_note), 5, Tone::kWarning);
+    }
+    if (!npu.slices.empty() && !canvas.table.wide) {
+      table.add_note(slices_text(npu, canvas.language), 5, Tone::kPlain);
     }
   }
   return table;
 }
 
 std::string footer(const wire::StatusView& view, const Canvas& canvas) {
-  const std::string driver = view.driver_version.empty() ? "-" : printable(view.driver_version);
-  const std::string line = std::to_string(view.npus_free) + " of " +
-                           count_of(static_cast<std::int64_t>(view.npus.size()), "NPU") + " free · " +
-                           count_of(view.jobs_running, "job") + " running, " +
-                           std::to_string(view.jobs_queued) + " in the queue · driver " + driver;
+  const wire::Language language = canvas.language;
+  const auto npus = static_cast<std::int64_t>(view.npus.size());
+  const std::string line =
+      wire::fill(say::kStatusFooter, language,
+                 {{"free", std::to_string(view.npus_free)},
+                  {"npus", count_of(npus, say::kOneNpu, say::kNpus, language)},
+                  {"running", count_of(view.jobs_running, say::kOneJob, say::kJobs, language)},
+                  {"queued", std::to_string(view.jobs_queued)},
+                  {"driver", or_dash(view.driver_version)}});
   std::string text = wrap_text(line, canvas.width, 2) + '\n';
   for (const std::string& wall : view.missing_walls) {
-    text +=
-        paint(canvas, Tone::kWarning, wrap_text("missing wall: " + printable(wall), canvas.width, 2)) + '\n';
+    const std::string sentence = wire::fill(say::kMissingWall, language, {{"wall", printable(wall)}});
+    text += paint(canvas, Tone::kWarning, wrap_text(sentence, canvas.width, 2)) + '\n';
   }
   return text;
 }
 
+std::string unreachable(const wire::StatusView& view, const Canvas& canvas) {
+  const std::string note = view.devices_note.empty() ? std::string(say::kNoReasonKnown.in(canvas.language))
+                                                     : printable(view.devices_note);
+  const std::string sentence = wire::fill(say::kNpusUnreachable, canvas.language, {{"note", note}});
+  return paint(canvas, Tone::kBad, wrap_text(sentence, canvas.width, 2)) + '\n';
+}
+
 }  // namespace
 
+std::span<const Column> status_columns() {
+  return kColumns;
+}
+
 std::string render_status(const wire::StatusView& view, const Canvas& canvas) {
+  if (canvas.table.is_bare()) return make_table(view, {true, false}, canvas).render();
   std::string text;
-  if (!view.devices_available) {
-    const std::string note = view.devices_note.empty() ? "no reason is known" : printable(view.devices_note);
-    text += paint(canvas, Tone::kBad, wrap_text("NPUs are not reachable: " + note, canvas.width, 2)) + '\n';
-  }
+  if (!view.devices_available) text += unreachable(view, canvas);
   if (view.npus.empty()) {
-    if (view.devices_available) {
-      text += "No NPUs are known on this machine. See what the driver says: npu-smi info\n";
-    }
+    if (view.devices_available)
+      text += wire::fill(say::kNoNpusKnown, canvas.language, {{"command", "npu-smi info"}}) + '\n';
     return text + footer(view, canvas);
   }
   static constexpr std::array<Detail, 3> kDetails{{{true, true}, {false, true}, {false, false}}};
-  Table table = make_table(view, kDetails[0]);
-  for (std::size_t i = 1; i < kDetails.size() && table.width() > canvas.width; ++i) {
-    table = make_table(view, kDetails[i]);
+  Table table = make_table(view, kDetails[0], canvas);
+  for (std::size_t i = 1; i < kDetails.size() && table.width() > canvas.width && !canvas.table.wide; ++i) {
+    table = make_table(view, kDetails[i], canvas);
   }
-  return text + table.render(canvas) + footer(view, canvas);
+  return text + table.render() + footer(view, canvas);
 }
 
 }  // namespace tangram::cli

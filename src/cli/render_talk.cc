@@ -1,13 +1,27 @@
 #include "cli/render.h"
+#include "wire/texts.h"
+#include "wire/view_texts.h"
 
 namespace tangram::cli {
+namespace {
+
+namespace say = wire::view;
+
+std::string result_word(const std::string& result, wire::Language language) {
+  for (const wire::Text* text : {&say::kCreated, &say::kChanged, &say::kUnchanged}) {
+    if (text->in(wire::Language::kEnglish) == result) return std::string(text->in(language));
+  }
+  return printable(result);
+}
+
+}  // namespace
 
 std::string render_apply(const wire::ApplyAnswer& answer, const Canvas& canvas) {
   std::string text;
   for (const wire::ApplyItem& item : answer.items) {
     const Tone tone = item.result == "unchanged" ? Tone::kDim : Tone::kGood;
     text += printable(item.kind) + "/" + printable(item.name) + " " +
-            paint(canvas, tone, printable(item.result)) + '\n';
+            paint(canvas, tone, result_word(item.result, canvas.language)) + '\n';
   }
   return text;
 }
@@ -24,7 +38,13 @@ std::string render_version(const wire::VersionView& client, const std::optional<
 
 std::string render_error(const Error& error, const Canvas& canvas) {
   std::string text = paint(canvas, Tone::kBad, "tangram:") + " " + printable(error.to_string()) + '\n';
-  if (!error.hint.empty()) text += "  hint: " + printable(error.hint) + '\n';
+  const auto add = [&](const wire::Text& line, std::string_view place, const std::string& value) {
+    text += "  " + wire::fill(line, canvas.language, {{place, value}}) + '\n';
+  };
+  if (!error.hint.empty()) add(say::kHint, "hint", printable(error.hint));
+  // What is wrong with the line itself needs no further words.
+  const bool more = !error.reason.starts_with("cli.") && wire::find_reason(error.reason) != nullptr;
+  if (more) add(say::kSeeExplain, "code", error.reason);
   return text;
 }
 

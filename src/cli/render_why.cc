@@ -1,44 +1,42 @@
 #include "cli/render.h"
+#include "wire/view_texts.h"
 
 namespace tangram::cli {
 namespace {
 
+namespace say = wire::view;
+
 // "quota" of "quota.npus.exceeded": what kind of thing stands in the way.
-std::string reason_class(std::string_view code) {
-  return printable(code.substr(0, code.find('.')));
+std::string reason_class(std::string_view code, wire::Language language) {
+  const std::string_view kind = code.substr(0, code.find('.'));
+  for (const wire::Text* text : {&say::kClassQuota, &say::kClassCapacity, &say::kClassRequest}) {
+    if (text->in(wire::Language::kEnglish) == kind) return std::string(text->in(language));
+  }
+  return printable(kind);
 }
 
 std::string render_blockers(std::span<const wire::ReasonView> blockers, const Canvas& canvas) {
   std::size_t class_width = 0;
   for (const wire::ReasonView& blocker : blockers) {
-    class_width = std::max(class_width, display_width(reason_class(blocker.code)));
+    class_width = std::max(class_width, display_width(reason_class(blocker.code, canvas.language)));
   }
   std::string text;
   for (std::size_t i = 0; i < blockers.size(); ++i) {
     std::string head = "  " + std::to_string(i + 1) + " ";
-    const std::string word = reason_class(blockers[i].code);
+    const std::string word = reason_class(blockers[i].code, canvas.language);
     head += word + std::string(class_width - display_width(word) + 2, ' ');
-    const std::size_t indent = display_width(head);
-    const std::size_t room = canvas.width > indent ? canvas.width : indent + 1;
-    text += head;
-    // Spaces of the head must survive the wrapping, so only what comes behind it is wrapped.
-    const std::string body = wrap_text(printable(blockers[i].message), room - indent, 0);
-    for (const char c : body) {
-      text += c;
-      if (c == '\n') text += std::string(indent, ' ');
-    }
-    text += '\n';
+    text += head + hang_text(printable(blockers[i].message), canvas.width, display_width(head)) + '\n';
   }
   return text;
 }
 
 std::string render_remedies(std::span<const wire::RemedyView> remedies, const Canvas& canvas) {
-  std::string text = "  would start if:\n";
+  std::string text = "  " + std::string(say::kWouldStartIf.in(canvas.language)) + '\n';
   for (std::size_t i = 0; i < remedies.size(); ++i) {
     const wire::RemedyView& remedy = remedies[i];
     std::string line = i < 26 ? std::string(1, static_cast<char>('a' + i)) : std::to_string(i + 1);
     line.append(") ").append(printable(remedy.text));
-    line.append(remedy.starts ? " [replayed: starts]" : " [replayed: still waits]");
+    line.append(" ").append((remedy.starts ? say::kReplayedStarts : say::kReplayedWaits).in(canvas.language));
     const std::string wrapped = wrap_text(line, canvas.width > 8 ? canvas.width - 4 : 4, 3);
     std::string body = "    ";
     for (const char c : wrapped) {
@@ -54,23 +52,37 @@ std::string render_remedies(std::span<const wire::RemedyView> remedies, const Ca
 }  // namespace
 
 std::string render_why(const wire::WhyView& view, const Canvas& canvas) {
-  const std::string verdict = view.verdict.empty() ? render_state(view.job) : printable(view.verdict);
+  const wire::Language language = canvas.language;
+  const std::string verdict =
+      view.verdict.empty() ? render_state(view.job, language) : printable(view.verdict);
   std::string text = paint(canvas, Tone::kBold, wrap_text(verdict, canvas.width, 2)) + '\n';
   text += render_blockers(view.blockers, canvas);
   if (!view.remedies.empty()) text += render_remedies(view.remedies, canvas);
   if (!view.position && view.blockers.empty()) return text;
   if (view.estimated_start && !view.assumption.empty()) {
-    const std::int64_t wait_ms = view.estimated_start->value - canvas.now.value;
+    const std::string wait = format_age(view.estimated_start->value - canvas.now.value);
     text +=
-        "  estimate: starts at " + format_time(*view.estimated_start) + " (in " + format_age(wait_ms) + ")\n";
-    text += wrap_text("assumes: " + printable(view.assumption), canvas.width - 2, 4).insert(0, "  ") + '\n';
+        "  " +
+        wire::fill(say::kEstimate, language, {{"time", format_time(*view.estimated_start)}, {"wait", wait}}) +
+        '\n';
+    const std::string assumption = printable(view.assumption);
+    text +=
+        "  " +
+        wrap_text(wire::fill(say::kAssumes, language, {{"assumption", assumption}}), canvas.width - 2, 4) +
+        '\n';
   } else {
-    text += "  estimate: unknown\n";
+    text += "  " + std::string(say::kEstimateUnknown.in(language)) + '\n';
   }
-  text += "  position " + (view.position ? std::to_string(*view.position) : std::string("-")) + " of " +
-          std::to_string(view.queue_length) + " · see also: tangram queue, tangram quota " +
-          printable(view.job.tenant) + '\n';
-  return text;
+  const std::string position = view.position ? std::to_string(*view.position) : "-";
+  text += "  " +
+          wire::fill(say::kPositionOf, language,
+                     {{"position", position},
+                      {"length", std::to_string(view.queue_length)},
+                      {"commands", "tangram queue, tangram quota " + printable(view.job.tenant)}}) +
+          '\n';
+  if (view.blockers.empty()) return text;
+  const std::string code = printable(view.blockers.front().code);
+  return text + "  " + wire::fill(say::kSeeExplain, language, {{"code", code}}) + '\n';
 }
 
 }  // namespace tangram::cli

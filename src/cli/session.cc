@@ -3,21 +3,33 @@
 #include <chrono>
 #include <ostream>
 
+#include "cli/known_names.h"
 #include "cli/render.h"
+#include "wire/cli_texts.h"
 #include "wire/errors.h"
+#include "wire/sentences.h"
 
 namespace tangram::cli {
+namespace {
 
-Session::Session(Streams& streams, client::ApiClient& api, OutputFormat format)
-    : streams_(streams), api_(api), format_(format) {}
+namespace say = wire::say;
+
+}  // namespace
+
+Session::Session(Streams& streams, client::ApiClient& api, SessionOptions options)
+    : streams_(streams), api_(api), options_(std::move(options)) {}
 
 Canvas Session::canvas() const {
-  return {streams_.width, streams_.colour_out, wall_clock_now()};
+  const bool for_programs = options_.table.is_for_programs();
+  const wire::Language language = for_programs ? wire::Language::kEnglish : options_.language;
+  return {streams_.width,   streams_.colour_out && !for_programs,
+          wall_clock_now(), language,
+          options_.table,   streams_.unicode_out};
 }
 
 int Session::emit(const std::string& json, const std::function<std::string(const Canvas&)>& table) {
   Result<std::string> text = std::string();
-  switch (format_) {
+  switch (options_.format) {
     case OutputFormat::kTable:
       text = table(canvas());
       break;
@@ -42,18 +54,33 @@ int Session::emit(const std::string& json, const std::function<std::string(const
 }
 
 void Session::say(std::string_view sentence) {
-  if (format_ == OutputFormat::kTable) streams_.err << sentence << std::endl;
+  if (options_.format == OutputFormat::kTable && !options_.table.ids) streams_.err << sentence << std::endl;
+}
+
+void Session::say(const wire::Text& sentence, wire::Places places) {
+  say(wire::fill(sentence, options_.language, places));
+}
+
+// Of names only the daemon knows which there are.
+Error Session::with_suggestion(Error error) {
+  if (error.code != Code::kNotFound) return error;
+  client::ApiClient api(hasty(options_.client));
+  const std::string meant = meant_name(api, error);
+  if (!meant.empty())
+    error.hint = wire::fill(say::kDidYouMean, options_.language, {{"text", printable(meant)}});
+  return error;
 }
 
 int Session::report(const Error& error) {
-  streams_.err << render_error(error, {streams_.width, streams_.colour_err, {}}) << std::flush;
+  streams_.err << render_error(wire::localised(with_suggestion(error), options_.language),
+                               {streams_.width, streams_.colour_err, {}, options_.language})
+               << std::flush;
   // A bug of the daemon's is to a script a daemon that cannot be used; 70 is for bugs of this program.
   return error.code == Code::kInternal ? wire::kExitUnavailable : wire::exit_code(error);
 }
 
 client::Patience patience_of(Session& session) {
-  return client::Patience(
-      [&session] { session.say("tangramd does not answer; waiting for it to come back"); });
+  return client::Patience([&session] { session.say(say::kDaemonAway); });
 }
 
 TimeMs wall_clock_now() {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/client_options.h"
 #include "cli/text.h"
 #include "client/api_client.h"
 #include "client/patience.h"
@@ -24,15 +25,25 @@ struct Streams {
   bool colour_out = false;
   bool colour_err = false;
   std::size_t width = 80;
+  bool terminal_out = false;  // somebody looks at `out`, and it can be cleared
+  bool unicode_out = false;   // who reads `out` reads UTF-8
+};
+
+struct SessionOptions {
+  OutputFormat format = OutputFormat::kTable;
+  wire::Language language = wire::Language::kEnglish;
+  TableView table = {};
+  client::ApiClientOptions client = {};  // how the API was reached
 };
 
 class Session {
  public:
-  Session(Streams& streams, client::ApiClient& api, OutputFormat format);
+  Session(Streams& streams, client::ApiClient& api, SessionOptions options);
 
   client::ApiClient& api() { return api_; }
   Streams& streams() { return streams_; }
-  OutputFormat format() const { return format_; }
+  OutputFormat format() const { return options_.format; }
+  wire::Language language() const { return options_.language; }
   Canvas canvas() const;
 
   // The answer on `out`: `table()` or the JSON text as it is asked for. The exit code: 0, or that of a
@@ -41,14 +52,17 @@ class Session {
 
   // A sentence on `err`; nothing with -o json or yaml, where a machine reads.
   void say(std::string_view sentence);
+  void say(const wire::Text& sentence, wire::Places places = {});
 
-  // The error on `err`, and its exit code.
+  // The error on `err`, with a suggestion where a name is near, and its exit code.
   int report(const Error& error);
 
  private:
+  Error with_suggestion(Error error);
+
   Streams& streams_;
   client::ApiClient& api_;
-  OutputFormat format_;
+  SessionOptions options_;
 };
 
 // Waits for a daemon that went away, and says so.

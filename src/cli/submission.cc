@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/quote.h"
 #include "wire/node.h"
 #include "wire/schema.h"
 
@@ -29,6 +30,31 @@ bool is_environment_name(std::string_view name) {
   return true;
 }
 
+// "4GiB", "4GiB,2": memory, and AI cores if it is to have more than come with it.
+Result<wire::SliceRequest> parse_slice(const SubmitArguments& arguments) {
+  for (const auto& [option, value] :
+       {std::pair("--npus", &arguments.npus), std::pair("--memory", &arguments.memory)}) {
+    if (value->empty()) continue;
+    return bad_option("--slice", arguments.slice, "cannot stand beside " + std::string(option),
+                      "ask for a slice of one NPU, or for whole NPUs");
+  }
+  wire::SliceRequest slice;
+  const std::size_t comma = arguments.slice.find(',');
+  TG_TRY(slice.memory, parse_bytes(arguments.slice.substr(0, comma), "--slice"));
+  if (slice.memory->count <= 0) {
+    return bad_option("--slice", arguments.slice, "must be more than nothing",
+                      "write for example --slice 4GiB");
+  }
+  if (comma == std::string::npos) return slice;
+  TG_TRY(const std::int64_t cores, parse_count(arguments.slice.substr(comma + 1), "--slice", 1));
+  constexpr std::int64_t kCoresMax = 1'000'000;
+  if (cores > kCoresMax) {
+    return bad_option("--slice", arguments.slice, "is too large", "write for example --slice 4GiB,2");
+  }
+  slice.ai_cores = static_cast<std::int32_t>(cores);
+  return slice;
+}
+
 Result<void> parse_resources(const SubmitArguments& arguments, wire::JobSubmission& job) {
   if (!arguments.npus.empty()) {
     TG_TRY(job.npus, parse_count(arguments.npus, "--npus", 1));
@@ -40,7 +66,9 @@ Result<void> parse_resources(const SubmitArguments& arguments, wire::JobSubmissi
                         "leave --memory out for as much as the NPU and the quota allow");
     }
   }
-  if (!arguments.slice.empty()) job.slice = arguments.slice;
+  if (!arguments.slice.empty()) {
+    TG_TRY(job.slice, parse_slice(arguments));
+  }
   if (!arguments.share.empty()) job.share = arguments.share;
   if (!arguments.bandwidth.empty()) {
     TG_TRY(job.bandwidth_bps, parse_bits_per_second(arguments.bandwidth, "--bandwidth"));
@@ -78,7 +106,7 @@ Result<void> parse_pairs(const std::vector<std::string>& pairs, std::string_view
 
 // JSON carries nothing else; what is not UTF-8 would reach the job changed.
 Result<void> require_text(std::string_view option, std::string_view value) {
-  if (wire::is_utf8(value)) return {};
+  if (is_utf8(value)) return {};
   return fail(
       Code::kInvalidArgument, "cli.option.invalid",
       std::string(option) + ": holds bytes that are not UTF-8, which cannot be handed over as they are",

@@ -1,56 +1,70 @@
 #include "cli/text.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 
-#include "base/invariant.h"
+#include "wire/nearest.h"
 
 namespace tangram::cli {
 namespace {
 
 // One code point of UTF-8 and its length in bytes; a broken sequence counts as one byte of unknown meaning.
 struct CodePoint {
-  std::uint32_t value = 0;
+  std::int32_t value = 0;
   std::size_t length = 1;
 };
 
+constexpr std::int32_t kBroken = 0xFFFD;
+
 CodePoint decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
-  };
-  const std::uint32_t first = byte(0);
-  std::size_t length = 1;
-  std::uint32_t value = first;
-  if (first >= 0xF0 && first < 0xF8) {
-    length = 4;
-    value = first & 0x07U;
-  } else if (first >= 0xE0) {
-    length = 3;
-    value = first & 0x0FU;
-  } else if (first >= 0xC0) {
-    length = 2;
-    value = first & 0x1FU;
-  }
-  if (first < 0x80) return {first, 1};
-  if (first < 0xC0 || first >= 0xF8 || text.size() < length) return {0xFFFD, 1};
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {0xFFFD, 1};
-    value = value << 6U | (byte(i) & 0x3FU);
-  }
-  return {value, length};
+  std::int32_t value = 0;
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  const utf8proc_ssize_t length = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size()), &value);
+  if (length <= 0) return {kBroken, 1};
+  return {value, static_cast<std::size_t>(length)};
 }
 
-bool is_control(std::uint32_t c) {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0);
+template <std::size_t kCount>
+bool is_one_of(std::int32_t c, const std::array<utf8proc_category_t, kCount>& categories) {
+  return std::ranges::find(categories, utf8proc_category(c)) != categories.end();
 }
 
-// The blocks of East Asian wide characters that texts in Chinese use.
-bool is_wide(std::uint32_t c) {
-  return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) || (c >= 0xAC00 && c <= 0xD7A3) ||
-         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
-         (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x20000 && c <= 0x3FFFD);
+bool is_printable(std::int32_t c) {
+  // Among format characters are marks of direction, which make one name look like another.
+  static constexpr std::array kUnseen{UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CF, UTF8PROC_CATEGORY_CS,
+                                      UTF8PROC_CATEGORY_ZL, UTF8PROC_CATEGORY_ZP};
+  return c != kBroken && !is_one_of(c, kUnseen);
+}
+
+std::size_t width_of(std::int32_t c) {
+  return is_printable(c) || c == kBroken ? static_cast<std::size_t>(utf8proc_charwidth(c)) : 0;
+}
+
+// Chinese sets no spaces: a line may end between any two characters, but a closing mark never stands first
+// and an opening one never last.
+bool may_break_between(std::int32_t left, std::int32_t right) {
+  static constexpr std::array kOpening{UTF8PROC_CATEGORY_PS, UTF8PROC_CATEGORY_PI};
+  static constexpr std::array kNeverFirst{UTF8PROC_CATEGORY_PE, UTF8PROC_CATEGORY_PF, UTF8PROC_CATEGORY_PO,
+                                          UTF8PROC_CATEGORY_PD};
+  if (width_of(left) < 2 && width_of(right) < 2) return false;
+  return width_of(right) > 0 && !is_one_of(left, kOpening) && !is_one_of(right, kNeverFirst);
+}
+
+// The bytes of the first piece of the text that stays together: no space and no break in it.
+std::size_t piece_length(std::string_view text) {
+  std::size_t length = 0;
+  std::int32_t before = 0;
+  while (length < text.size() && text[length] != ' ') {
+    const CodePoint point = decode(text.substr(length));
+    if (length > 0 && may_break_between(before, point.value)) break;
+    before = point.value;
+    length += point.length;
+  }
+  return length;
 }
 
 std::string_view escape_of(Tone tone) {
@@ -71,31 +85,6 @@ std::string_view escape_of(Tone tone) {
   return "";
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::vector<std::size_t> next(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        next[j] = std::min(next[j], before[j - 2] + 1);
-    }
-    std::swap(before, row);
-    std::swap(row, next);
-  }
-  return row[b.size()];
-}
-
-std::string padded(const Table::Cell& cell, std::size_t width, Align align, const Canvas& canvas) {
-  const std::string space(width - display_width(cell.text), ' ');
-  const std::string text = paint(canvas, cell.tone, cell.text);
-  return align == Align::kLeft ? text + space : space + text;
-}
-
 }  // namespace
 
 std::string paint(const Canvas& canvas, Tone tone, std::string_view text) {
@@ -107,7 +96,7 @@ std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
     const CodePoint point = decode(text);
-    if (!is_control(point.value)) width += is_wide(point.value) ? 2 : 1;
+    width += width_of(point.value);
     text.remove_prefix(point.length);
   }
   return width;
@@ -118,10 +107,10 @@ std::string printable(std::string_view text) {
   result.reserve(text.size());
   while (!text.empty()) {
     const CodePoint point = decode(text);
-    if (is_control(point.value) || point.value == 0xFFFD) {
-      result += '?';
-    } else {
+    if (is_printable(point.value)) {
       result += text.substr(0, point.length);
+    } else {
+      result += '?';
     }
     text.remove_prefix(point.length);
   }
@@ -132,83 +121,34 @@ std::string wrap_text(std::string_view text, std::size_t width, std::size_t inde
   std::string result;
   std::size_t column = 0;
   bool line_empty = true;
-  while (!text.empty()) {
-    const std::size_t start = text.find_first_not_of(' ');
-    if (start == std::string_view::npos) break;
+  while (true) {
+    const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
+    const bool spaced = start > 0 && !line_empty;
     text.remove_prefix(start);
-    const std::string_view word = text.substr(0, text.find(' '));
-    const std::size_t word_width = display_width(word);
-    if (!line_empty && column + 1 + word_width > width) {
+    if (text.empty()) return result;
+    const std::string_view piece = text.substr(0, piece_length(text));
+    const std::size_t piece_width = display_width(piece);
+    if (!line_empty && column + (spaced ? 1 : 0) + piece_width > width) {
       result += '\n' + std::string(indent, ' ');
       column = indent;
-      line_empty = true;
-    }
-    if (!line_empty) {
+    } else if (spaced) {
       result += ' ';
       ++column;
     }
-    result += word;
-    column += word_width;
+    result += piece;
+    column += piece_width;
     line_empty = false;
-    text.remove_prefix(word.size());
+    text.remove_prefix(piece.size());
   }
-  return result;
 }
 
-Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
-  widths_.reserve(columns_.size());
-  for (const Column& column : columns_) widths_.push_back(display_width(column.title));
-}
-
-void Table::add_row(std::vector<Cell> cells) {
-  TG_ASSERT(cells.size() == columns_.size(), "a row has as many cells as the table has columns");
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    widths_[i] = std::max(widths_[i], display_width(cells[i].text));
-  lines_.push_back({std::move(cells), {}, 0, Tone::kPlain});
-}
-
-void Table::add_note(std::string text, std::size_t indent, Tone tone) {
-  lines_.push_back({{}, std::move(text), indent, tone});
-}
-
-std::size_t Table::width() const {
-  std::size_t total = columns_.empty() ? 0 : 2 * (columns_.size() - 1);
-  for (const std::size_t width : widths_) total += width;
-  return total;
-}
-
-std::string Table::render(const Canvas& canvas) const {
+std::string hang_text(std::string_view text, std::size_t width, std::size_t column) {
+  constexpr std::size_t kRoomLeast = 20;
+  const std::size_t room = width > column + kRoomLeast ? width - column : kRoomLeast;
   std::string result;
-  const auto add_line = [&](const std::vector<Cell>& cells) {
-    std::string line;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0) line += "  ";
-      const bool last = i + 1 == cells.size();
-      const bool pad = !last || columns_[i].align == Align::kRight;
-      line += pad ? padded(cells[i], widths_[i], columns_[i].align, canvas)
-                  : paint(canvas, cells[i].tone, cells[i].text);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    result += line + '\n';
-  };
-  std::vector<Cell> titles;
-  titles.reserve(columns_.size());
-  for (const Column& column : columns_) titles.push_back({column.title, Tone::kDim});
-  add_line(titles);
-  for (const Line& line : lines_) {
-    if (!line.cells.empty()) {
-      add_line(line.cells);
-      continue;
-    }
-    const std::size_t room = canvas.width > line.indent ? canvas.width - line.indent : 1;
-    const std::string wrapped = wrap_text(line.note, room, 0);
-    std::size_t from = 0;
-    while (from <= wrapped.size()) {
-      const std::size_t to = std::min(wrapped.find('\n', from), wrapped.size());
-      result += std::string(line.indent, ' ') +
-                paint(canvas, line.tone, std::string_view(wrapped).substr(from, to - from)) + '\n';
-      from = to + 1;
-    }
+  for (const char c : wrap_text(text, room, 0)) {
+    result += c;
+    if (c == '\n') result += std::string(column, ' ');
   }
   return result;
 }
@@ -261,15 +201,16 @@ std::string format_gib(Bytes bytes) {
   return text;
 }
 
-std::string count_of(std::int64_t count, std::string_view singular) {
-  return std::to_string(count) + ' ' + std::string(singular) + (count == 1 ? "" : "s");
+std::string count_of(std::int64_t count, const wire::Text& one, const wire::Text& more,
+                     wire::Language language) {
+  return wire::fill(count == 1 ? one : more, language, {{"count", std::to_string(count)}});
 }
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
   std::optional<std::string> best;
   std::size_t best_distance = 3;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t distance = wire::edit_distance(word, candidate);
     if (distance < best_distance && 2 * distance < std::max(candidate.size(), word.size())) {
       best = candidate;
       best_distance = distance;

@@ -19,7 +19,7 @@ Outcome tangram_command(const std::vector<std::string>& arguments, const std::st
   std::ostringstream out;
   std::ostringstream err;
   Streams streams{in, out, err};
-  const int code = run(arguments, {"/nonexistent/tangram.sock"}, streams);
+  const int code = run(arguments, {{"/nonexistent/tangram.sock", "", "", ""}}, streams);
   return {code, out.str(), err.str()};
 }
 
@@ -40,6 +40,7 @@ TEST(App, UsageErrorsExitWithTwoAndNameTheWord) {
   expect_usage_error({"tenant"}, {"tangram tenant needs a command", "delete"});
   expect_usage_error({"queue", "--tenat", "a"}, {"'--tenat'", "--tenant"});
   expect_usage_error({"queue", "--tenant"}, {"--tenant"});
+  expect_usage_error({"--version"}, {"'--version'", "did you mean: tangram version"});
   expect_usage_error({"queue", "--tenant", ""}, {"--tenant", "must not be empty"});
   expect_usage_error({"wait"}, {"JOB"});
   expect_usage_error({"apply"}, {"--file"});
@@ -85,6 +86,25 @@ TEST(App, OptionBeatsEnvironment) {
     EXPECT_EQ(outcome.code, 6);
     EXPECT_NE(outcome.err.find("/other.sock"), std::string::npos) << outcome.err;
   }
+}
+
+// Without it one of two daemons that a line names would be asked, and nobody could say which.
+TEST(App, ASocketAndAServerContradictEachOther) {
+  const Outcome outcome = tangram_command({"status", "--socket", "/s", "--server", "https://h"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("--socket and --server cannot both be given"), std::string::npos) << outcome.err;
+}
+
+// Without it a server that is named wrongly in the environment would keep even what needs none from working.
+TEST(App, WhatNeedsNoDaemonAsksForNone) {
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  Streams streams{in, out, err};
+  EXPECT_EQ(run({"explain", "job.unknown"}, {{"", "ftp://nowhere"}}, streams), 0) << err.str();
+  EXPECT_NE(out.str().find("job.unknown"), std::string::npos);
+  EXPECT_EQ(run({"status", "--lang", "zh"}, {{"", "ftp://nowhere"}}, streams), 2);
+  EXPECT_NE(err.str().find("不是以 https:// 开头"), std::string::npos) << err.str();
 }
 
 // Without it `version` would say nothing about the program at hand while the daemon is away.

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "cli/fake_daemon.h"
+#include "net/base64.h"
 #include "wire/errors.h"
 #include "wire/schema.h"
 
@@ -147,10 +148,9 @@ TEST_F(Commands, FollowGoesOnThroughEveryAttempt) {
   std::atomic<int> looks = 0;
   route = [&](const net::Request& request) {
     if (request.segments.back() == "logs") {
-      net::Response response =
-          ok("attempt " + std::string(request.query.get("attempt").value_or("?")) + "\n");
-      response.headers.add("Tangram-Log-Offset", "0");
-      return response;
+      const std::string attempt(request.query.get("attempt").value_or("?"));
+      return ok("id: 10\ndata: " + net::encode_base64("attempt " + attempt + "\n") +
+                "\n\nevent: end\ndata:\n\n");
     }
     wire::JobView view = job("j-1", JobState::kRunning);
     switch (++looks) {
@@ -180,19 +180,6 @@ TEST_F(Commands, FollowGoesOnThroughEveryAttempt) {
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(done.out, "attempt 1\nattempt 2\n");
   EXPECT_NE(done.err.find("has succeeded"), std::string::npos);
-}
-
-// Without it a log that lost its beginning would look whole.
-TEST_F(Commands, LogsSayWhatIsNoLongerKept) {
-  route = [](const net::Request&) {
-    net::Response response = ok("the rest\n");
-    response.headers.add("Tangram-Log-Offset", "4096");
-    return response;
-  };
-  const Ended done = tangram({"logs", "j-1"});
-  EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_EQ(done.out, "the rest\n");
-  EXPECT_EQ(done.err, "the first 4096 bytes are no longer kept\n");
 }
 
 // Without it one unknown job in the list would leave the others running.
@@ -260,6 +247,103 @@ TEST_F(Commands, ApplyNamesTheFileAndItsKind) {
   EXPECT_EQ(requests()[1].headers.get("Content-Type"), "application/yaml");
   tangram({"apply", "-f", "-"}, "{kind: Tenant}\n");
   EXPECT_EQ(requests()[2].headers.get("Content-Type"), "application/yaml");
+}
+
+// Without it somebody who mistypes a name would have to look it up in a list.
+TEST_F(Commands, SuggestsTheNameThatWasMeant) {
+  route = [](const net::Request& request) {
+    const bool listing = request.segments.size() == 2;
+    if (listing && request.segments[1] == "jobs")
+      return ok(wire::write(wire::JobList{{job("j-17", JobState::kRunning)}, ""}));
+    if (listing) {
+      wire::QuotaView tenant;
+      tenant.tenant.name = "team-a";
+      return ok(wire::write(wire::QuotaList{{tenant}}));
+    }
+    const std::string& name = request.segments[2];
+    const bool about_job = request.segments[1] == "jobs";
+    const Error error{Code::kNotFound,
+                      about_job ? "job.unknown" : "tenant.unknown",
+                      "no " + name,
+                      "",
+                      {{about_job ? "job" : "tenant", name}},
+                      nullptr};
+    return net::Response{404, {}, wire::write_problem(error)};
+  };
+  EXPECT_NE(tangram({"why", "trian-001"}).err.find("did you mean: train-001"), std::string::npos);
+  EXPECT_NE(tangram({"logs", "team-a/train-01"}).err.find("did you mean: team-a/train-001"),
+            std::string::npos);
+  EXPECT_NE(tangram({"quota", "taem-a"}).err.find("did you mean: team-a"), std::string::npos);
+  EXPECT_NE(tangram({"quota", "taem-a", "--lang", "zh"}).err.find("您是不是要：team-a"), std::string::npos);
+  // The neighbour of an id is another job.
+  EXPECT_EQ(tangram({"why", "j-18"}).err.find("did you mean"), std::string::npos);
+  EXPECT_EQ(tangram({"why", "something-else"}).err.find("did you mean"), std::string::npos);
+  EXPECT_EQ(tangram({"why", "trian-001"}).code, wire::kExitNotFound);
+}
+
+// Without it the daemon would answer in another language than the command.
+TEST_F(Commands, AsksForItsLanguage) {
+  route = [](const net::Request&) { return ok(wire::write(wire::StatusView{})); };
+  tangram({"status"});
+  tangram({"status", "--lang", "zh"});
+  tangram({"status", "--lang=zh", "--no-headers"});
+  ASSERT_EQ(requests().size(), 3U);
+  EXPECT_EQ(requests()[0].headers.get("Accept-Language"), "en");
+  EXPECT_EQ(requests()[1].headers.get("Accept-Language"), "zh");
+  EXPECT_EQ(requests()[2].headers.get("Accept-Language"), "zh") << "errors are for people";
+}
+
+// Without it the options of tables could be refused, or silently do nothing.
+TEST_F(Commands, TablesTakeTheirOptions) {
+  route = [](const net::Request& request) {
+    if (request.segments.back() == "status") return ok(wire::write(wire::StatusView{}));
+    return ok(
+        wire::write(wire::JobList{{job("j-17", JobState::kRunning), job("j-18", JobState::kWaiting)}, ""}));
+  };
+  EXPECT_EQ(tangram({"queue", "-q"}).out, "j-17\nj-18\n");
+  EXPECT_EQ(tangram({"queue", "--columns", "state,job"}).out, "STATE    JOB\nrunning  j-17\nwaiting  j-18\n");
+  EXPECT_EQ(tangram({"queue", "--columns=job", "--no-headers"}).out, "j-17\nj-18\n");
+  EXPECT_EQ(tangram({"queue", "-o", "csv", "--columns", "job,npus"}).out, "job,npus\nj-17,1\nj-18,1\n");
+  EXPECT_NE(tangram({"queue", "-o", "wide"}).out.find("MESSAGE"), std::string::npos);
+  EXPECT_EQ(tangram({"queue", "--columns", "state", "--lang", "zh"}).out, "状态\n运行中\n等待\n");
+  EXPECT_EQ(tangram({"queue", "--columns", "state", "--no-headers", "--lang", "zh"}).out,
+            "running\nwaiting\n")
+      << "programs read the same words in every language";
+}
+
+// Without it contradictions would be resolved by guessing, after a call that was for nothing.
+TEST_F(Commands, TablesRefuseWhatContradictsItself) {
+  route = [](const net::Request&) { return ok(wire::write(wire::StatusView{})); };
+  const auto refusal = [&](const std::vector<std::string>& words) {
+    const Ended done = tangram(words);
+    EXPECT_EQ(done.code, wire::kExitBadInput) << done.err;
+    return done.err;
+  };
+  EXPECT_NE(refusal({"queue", "--columns", "stat"}).find("did you mean: state"), std::string::npos);
+  EXPECT_NE(refusal({"queue", "--columns", "nothing"}).find("the columns are: pos, job"), std::string::npos);
+  EXPECT_NE(refusal({"queue", "--columns", "job,"}).find("no column ''"), std::string::npos);
+  EXPECT_NE(refusal({"queue", "-q", "--columns", "job"}).find("--quiet"), std::string::npos);
+  EXPECT_NE(refusal({"queue", "-q", "-o", "json"}).find("--quiet is for tables"), std::string::npos);
+  EXPECT_NE(refusal({"why", "j-1", "-o", "csv"}).find("shows no table"), std::string::npos);
+  EXPECT_NE(refusal({"why", "j-1", "--no-headers"}).find("no option"), std::string::npos);
+  EXPECT_TRUE(requests().empty());
+}
+
+// Without it a code from an answer would mean a search through documents.
+TEST_F(Commands, ExplainsWithoutADaemon) {
+  const Ended one = tangram({"explain", "quota.npus.exceeded"});
+  EXPECT_EQ(one.code, 0);
+  EXPECT_EQ(one.out,
+            "quota.npus.exceeded: the tenant's NPUs are all in use\n"
+            "  what follows: the job waits, and starts by itself when this is no longer so\n"
+            "  what to do: it starts when jobs of the tenant end\n");
+  EXPECT_NE(tangram({"explain", "not_found"}).out.find("not there"), std::string::npos);
+  EXPECT_NE(tangram({"explain", "70", "--lang", "zh"}).out.find("程序的缺陷"), std::string::npos);
+  EXPECT_NE(tangram({"explain"}).out.find("capacity.npus.busy"), std::string::npos);
+  const Ended unknown = tangram({"explain", "quota.npu.exceeded"});
+  EXPECT_EQ(unknown.code, wire::kExitNotFound);
+  EXPECT_NE(unknown.err.find("did you mean: tangram explain quota.npus.exceeded"), std::string::npos);
+  EXPECT_TRUE(requests().empty());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cli/commands.h"
+#include "cli/job_end.h"
 
 namespace tangram::cli {
 namespace {

@@ -34,7 +34,7 @@ class FakeDaemon : public testing::Test {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     net::ServerOptions options;
-    options.endpoint = net::UnixEndpoint{folder_ + "/s", 0600, std::nullopt, std::nullopt};
+    options.endpoints = {net::UnixEndpoint{folder_ + "/s", 0600, std::nullopt, std::nullopt}};
     auto server =
         net::HttpServer::start(options, [this](const net::Request& request, net::Responder responder) {
           {
@@ -58,9 +58,11 @@ class FakeDaemon : public testing::Test {
     std::ostringstream out;
     std::ostringstream err;
     Streams streams{in, out, err};
-    const int code = run(arguments, {folder_ + "/s"}, streams);
+    const int code = run(arguments, {{folder_ + "/s", "", "", ""}}, streams);
     return {code, out.str(), err.str()};
   }
+
+  const std::string& folder() const { return folder_; }
 
   std::vector<net::Request> requests() {
     const std::lock_guard lock(mutex_);

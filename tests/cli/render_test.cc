@@ -4,17 +4,26 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <sstream>
+
+#include "cli/golden.h"
 
 namespace tangram::cli {
 namespace {
 
 constexpr TimeMs kNow(1'796'000'000'000);
+constexpr wire::Language kEnglish = wire::Language::kEnglish;
 
 Canvas canvas(std::size_t width = 80) {
   return {width, false, kNow};
+}
+
+Canvas chinese() {
+  return {80, false, kNow, wire::Language::kChinese};
+}
+
+Canvas with(const TableView& view) {
+  return {80, false, kNow, kEnglish, view};
 }
 
 TimeMs ago(std::int64_t ms) {
@@ -22,13 +31,7 @@ TimeMs ago(std::int64_t ms) {
 }
 
 void expect_golden(const std::string& name, const std::string& text, std::size_t width = 80) {
-  const std::string path = std::string(TANGRAM_GOLDEN_DIR) + "/" + name + ".txt";
-  if (std::getenv("TANGRAM_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
-  const std::ifstream file(path);
-  ASSERT_TRUE(file) << path << " is missing";
-  std::stringstream expected;
-  expected << file.rdbuf();
-  EXPECT_EQ(text, expected.str()) << "in " << path;
+  expect_as_kept(name, text);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(display_width(line), width) << line;
@@ -268,23 +271,23 @@ TEST(RenderJob, ShowsEverything) {
 
 // Without it the one-line answers of submit and wait could name the wrong NPU as the primary device.
 TEST(RenderState, OneSentence) {
-  EXPECT_EQ(render_state(running_job()),
+  EXPECT_EQ(render_state(running_job(), kEnglish),
             "job train-001 (j-15) is running on NPUs 0, 1 (primary device: NPU 0)");
-  EXPECT_EQ(render_state(waiting_job()),
+  EXPECT_EQ(render_state(waiting_job(), kEnglish),
             "job train-017 (j-17) is waiting at position 1: tenant team-a may hold 4 NPUs, holds 3 and this "
             "job needs "
             "2");
-  EXPECT_EQ(render_state(failed_job()), "job j-9 has failed: ended by SIGSEGV");
+  EXPECT_EQ(render_state(failed_job(), kEnglish), "job j-9 has failed: ended by SIGSEGV");
   wire::JobView view = failed_job();
   view.signal.reset();
   view.exit_status = 3;
   view.message = "killed by its host memory limit of 1GiB";
-  EXPECT_EQ(render_state(view), "job j-9 has failed: killed by its host memory limit of 1GiB");
+  EXPECT_EQ(render_state(view, kEnglish), "job j-9 has failed: killed by its host memory limit of 1GiB");
   view.message.clear();
-  EXPECT_EQ(render_state(view), "job j-9 has failed: exited with status 3");
+  EXPECT_EQ(render_state(view, kEnglish), "job j-9 has failed: exited with status 3");
   view.exit_status.reset();
   view.outcome = Outcome::kLost;
-  EXPECT_EQ(render_state(view), "job j-9 was lost");
+  EXPECT_EQ(render_state(view, kEnglish), "job j-9 was lost");
 }
 
 // Without it a job on all NPUs would widen the table, or a gap in the list be hidden.
@@ -300,7 +303,8 @@ TEST(NpuList, ShortensRunsOfThreeAndMore) {
 // Without it an error could lose its cause or its remedy, or carry an escape sequence to the terminal.
 TEST(RenderError, MessageAndHint) {
   const Error inner{Code::kNotFound, "job.unknown", "no job \x1b[1mx", "tangram queue --all", {}, nullptr};
-  EXPECT_EQ(render_error(inner, canvas()), "tangram: no job ?[1mx\n  hint: tangram queue --all\n");
+  EXPECT_EQ(render_error(inner, canvas()),
+            "tangram: no job ?[1mx\n  hint: tangram queue --all\n  see also: tangram explain job.unknown\n");
   EXPECT_EQ(render_error(wrap("a.yaml", inner), canvas()).substr(0, 16), "tangram: a.yaml:");
 }
 
@@ -308,6 +312,78 @@ TEST(RenderError, MessageAndHint) {
 TEST(RenderApply, OneLinePerDocument) {
   const wire::ApplyAnswer answer{{{"Tenant", "team-a", "created"}, {"Tenant", "team-b", "unchanged"}}};
   EXPECT_EQ(render_apply(answer, canvas()), "Tenant/team-a created\nTenant/team-b unchanged\n");
+}
+
+// Without it a user who reads Chinese would get tables that are half English, or out of line.
+TEST(Render, InChinese) {
+  expect_golden("zh_status", render_status(machine(), chinese()));
+  const std::vector<wire::JobView> jobs = {failed_job(), running_job(), waiting_job()};
+  expect_golden("zh_queue", render_queue(jobs, {true, false, 5}, chinese()));
+  expect_golden("zh_queue_empty", render_queue({}, {false, false, 5}, chinese()));
+  expect_golden("zh_describe", render_job(running_job(), chinese()));
+  wire::WhyView why;
+  why.job = waiting_job();
+  why.verdict = "任务 train-017 等待中：租户 team-a 的配额为 4 个 NPU，已占用 3，任务需要 2 个 NPU";
+  why.blockers = {
+      {"quota.npus.exceeded", "租户 team-a 的配额为 4 个 NPU，已占用 3，任务需要 2 个 NPU", "", {}},
+      {"capacity.npus.busy",
+       "任务需要同一节点上的 2 个 NPU；符合要求的有 8 个 NPU，其中空闲且健康的有 1 个",
+       "",
+       {}}};
+  why.remedies = {{"train-001 结束或被取消", "tangram cancel j-15", true}};
+  why.position = 3;
+  why.queue_length = 11;
+  expect_golden("zh_why", render_why(why, chinese()));
+  wire::QuotaView team = tenant("team-a", "");
+  team.tenant.quota.npus = 4;
+  team.tenant.quota.memory_total = Bytes::gib(64);
+  team.used.npus = 2;
+  team.used.memory_total = Bytes::gib(80);
+  const std::vector<wire::QuotaView> list = {team};
+  expect_golden("zh_quota", render_quota(list, chinese()));
+  const Error error{Code::kNotFound, "job.unknown", "没有任务 x", "看看队列", {}, nullptr};
+  EXPECT_EQ(render_error(error, chinese()),
+            "tangram: 没有任务 x\n  提示：看看队列\n  另见：tangram explain job.unknown\n");
+}
+
+// Without it a script would have to cut its columns out of a table for people.
+TEST(Render, BareTables) {
+  const std::vector<wire::JobView> jobs = {failed_job(), running_job(), waiting_job()};
+  const QueueQuestion question{true, false, 5};
+  EXPECT_EQ(render_queue(jobs, question, with({.columns = {"job", "state", "reason"}, .headers = false})),
+            "j-9   failed(SIGSEGV)  -\n"
+            "j-15  running          -\n"
+            "j-17  waiting          quota.npus.exceeded\n");
+  EXPECT_EQ(render_queue(jobs, question, with({.ids = true})), "j-9\nj-15\nj-17\n");
+  EXPECT_EQ(render_queue({}, question, with({.ids = true})), "");
+  EXPECT_EQ(render_queue({}, question, with({.columns = {"job"}})), "JOB\n");
+  EXPECT_EQ(
+      render_queue({}, question, with({.csv = true})),
+      "pos,job,name,tenant,priority,npus,state,on,age,submitted,started,ended,attempt,labels,reason,kind,"
+      "message\n");
+  EXPECT_EQ(render_status(machine(), with({.columns = {"npu", "tenant", "job", "name"}, .headers = false})),
+            "0  team-a  j-15  train-001\n"
+            "1  team-a  j-15  train-001\n"
+            "2  team-b  j-16  infer-001\n"
+            "3  -       -     -\n");
+  EXPECT_EQ(render_status(machine(), with({.ids = true})), "0\n1\n2\n3\n");
+  expect_golden("status_csv", render_status(machine(), with({.csv = true})), 200);
+}
+
+// Without it a quota could not be read by a script: the tree is for eyes.
+TEST(RenderQuota, BareRowsAreFlat) {
+  wire::QuotaView team = tenant("team-a", "research");
+  team.tenant.quota.npus = 4;
+  team.tenant.quota.memory_total = Bytes::gib(64);
+  team.used.npus = 2;
+  team.used.memory_total = Bytes::gib(80);
+  const std::vector<wire::QuotaView> list = {tenant("research", ""), team};
+  EXPECT_EQ(render_quota(list, with({.ids = true})), "research\nteam-a\n");
+  expect_golden("quota_csv", render_quota(list, with({.csv = true})));
+  const std::string left =
+      render_quota(list, with({.columns = {"tenant", "dimension", "left"}, .headers = false}));
+  EXPECT_NE(left.find("team-a    npus               2\n"), std::string::npos) << left;
+  EXPECT_NE(left.find("team-a    memoryTotal   -16GiB\n"), std::string::npos) << left;
 }
 
 // Without it a terminal without colours would show escape sequences, or one with colours none.

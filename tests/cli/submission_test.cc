@@ -33,6 +33,29 @@ TEST(ParseSubmission, RefusesWhatJsonCannotCarry) {
   }
 }
 
+// Without it a slice could be read as something else, or be asked for together with what contradicts it.
+TEST(ParseSubmission, ReadsSlices) {
+  SubmitArguments arguments;
+  arguments.command = {"true"};
+  arguments.slice = "4GiB";
+  EXPECT_EQ(parse_submission(arguments)->slice, (wire::SliceRequest{Bytes::gib(4), 0}));
+  arguments.slice = "7000MiB,2";
+  EXPECT_EQ(parse_submission(arguments)->slice, (wire::SliceRequest{Bytes::mib(7000), 2}));
+  for (const char* wrong :
+       {"0GiB", "vir04", "4GiB,", "4GiB,0", "4GiB,two", "4GiB,2,3", ",2", "4GiB,1000001"}) {
+    arguments.slice = wrong;
+    const auto job = parse_submission(arguments);
+    ASSERT_FALSE(job) << wrong;
+    EXPECT_NE(job.error().message.find("--slice"), std::string::npos) << job.error().message;
+  }
+  arguments.slice = "4GiB";
+  arguments.npus = "1";
+  EXPECT_EQ(parse_submission(arguments).error().message, "--slice '4GiB': cannot stand beside --npus");
+  arguments.npus.clear();
+  arguments.memory = "4GiB";
+  EXPECT_EQ(parse_lease(arguments).error().message, "--slice '4GiB': cannot stand beside --memory");
+}
+
 // Without it an option could be read into the wrong field, or with the wrong unit.
 TEST(ParseSubmission, ReadsEveryOption) {
   SubmitArguments arguments;
@@ -40,7 +63,6 @@ TEST(ParseSubmission, ReadsEveryOption) {
   arguments.name = "train-001";
   arguments.npus = "2";
   arguments.memory = "16GiB";
-  arguments.slice = "8GiB,4";
   arguments.share = "50%";
   arguments.bandwidth = "1Gbps";
   arguments.priority = "high";
@@ -60,7 +82,6 @@ TEST(ParseSubmission, ReadsEveryOption) {
   EXPECT_EQ(job->name, "train-001");
   EXPECT_EQ(job->npus, 2);
   EXPECT_EQ(job->memory, Bytes::gib(16));
-  EXPECT_EQ(job->slice, "8GiB,4");
   EXPECT_EQ(job->share, "50%");
   EXPECT_EQ(job->bandwidth_bps, 1'000'000'000);
   EXPECT_EQ(job->priority, Priority::kHigh);

@@ -11,6 +11,9 @@ TEST(DisplayWidth, CountsColumnsAndNotBytes) {
   EXPECT_EQ(display_width("°C"), 2U);
   EXPECT_EQ(display_width("显存"), 4U);
   EXPECT_EQ(display_width(""), 0U);
+  EXPECT_EQ(display_width("e\u0301"), 1U);     // combining
+  EXPECT_EQ(display_width("\U0001F600"), 2U);  // beyond the first plane
+  EXPECT_EQ(display_width("，。"), 4U);
 }
 
 // Without it a job's name could clear the operator's screen or fake a line of the table.
@@ -20,32 +23,31 @@ TEST(Printable, TakesControlCharactersAndBrokenBytesOut) {
   EXPECT_EQ(printable("\xC3"), "?");
   EXPECT_EQ(printable("\xC2\x9B"), "?");
   EXPECT_EQ(printable("\xF0\x9F"), "??");
+  EXPECT_EQ(printable("a\u202Eb\u2028c"), "a?b?c");  // right to left, line separator
 }
 
 // Without it a long sentence would run out of the terminal, or an id would be cut in two.
-TEST(WrapText, BreaksAtSpacesOnly) {
+TEST(WrapText, BreaksAtSpaces) {
   EXPECT_EQ(wrap_text("one two three", 7, 2), "one two\n  three");
   EXPECT_EQ(wrap_text("j-123456789 x", 4, 0), "j-123456789\nx");
   EXPECT_EQ(wrap_text("short", 80, 2), "short");
   EXPECT_EQ(wrap_text("", 80, 2), "");
+  EXPECT_EQ(wrap_text("  a  b  ", 80, 2), "a b");
 }
 
-// Without it columns would not line up, or a colour would count as width.
-TEST(Table, AlignsColumnsWithAndWithoutColour) {
-  Table table({{"A"}, {"N", Align::kRight}, {"Z"}});
-  table.add_row({{"long", Tone::kGood}, {"1"}, {""}});
-  table.add_row({{"x"}, {"200"}, {"end"}});
-  EXPECT_EQ(table.render({80, false, {}}), "A       N  Z\nlong    1\nx     200  end\n");
-  EXPECT_NE(table.render({80, true, {}}).find("\x1b[32mlong\x1b[0m    1"), std::string::npos);
-  EXPECT_EQ(table.width(), 14U);
+// Without it a sentence in Chinese, which has no spaces, would be one line however long, or a line begin with
+// a full stop.
+TEST(WrapText, BreaksBetweenWideCharacters) {
+  EXPECT_EQ(wrap_text("租户的配额已用完", 8, 0), "租户的配\n额已用完");
+  EXPECT_EQ(wrap_text("租户的配，额", 8, 0), "租户的\n配，额");
+  EXPECT_EQ(wrap_text("租户（配额）", 6, 0), "租户\n（配\n额）");
+  EXPECT_EQ(wrap_text("任务 j-17 等待", 10, 2), "任务 j-17\n  等待");
+  EXPECT_EQ(wrap_text("运行tangram status", 8, 0), "运行\ntangram\nstatus");
 }
 
-// Without it the last column would shift when it is aligned right, and notes would run out of the canvas.
-TEST(Table, WrapsNotesUnderTheirRow) {
-  Table table({{"A"}, {"N", Align::kRight}});
-  table.add_row({{"x"}, {"5"}});
-  table.add_note("one two three", 3);
-  EXPECT_EQ(table.render({11, false, {}}), "A  N\nx  5\n   one two\n   three\n");
+// Without it what goes on in the next line would start under another column.
+TEST(HangText, GoesOnUnderItsColumn) {
+  EXPECT_EQ(hang_text("one two three four five six", 34, 14), "one two three four\n              five six");
 }
 
 // Without it a little use would look like none, and an unknown whole like an empty one.

@@ -1,40 +1,43 @@
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <ostream>
 #include <thread>
 
-#include "cli/commands.h"
+#include "cli/commands/all.h"
+#include "cli/job_end.h"
 #include "cli/render.h"
+#include "cli/submission.h"
+#include "wire/cli_texts.h"
+#include "wire/command_texts.h"
 #include "wire/errors.h"
 
 namespace tangram::cli {
 namespace {
 
+namespace help = wire::help;
+
 constexpr std::chrono::milliseconds kBetweenLooks(250);
 
-bool has_ended(const wire::JobView& view) {
-  return view.state == JobState::kEnded;
-}
+constexpr Option kJob{.name = "JOB", .about = help::kJob, .required = true, .completes = Completes::kAnyJob};
+constexpr Option kFollow{.name = "--follow", .about = help::kLogsFollow, .letter = 'f'};
+constexpr Option kAttempt{.name = "--attempt", .about = help::kLogsAttempt, .value = "NUMBER"};
+constexpr std::array kOptions{kJob, kFollow, kAttempt};
 
 // Copies one attempt's log to `out`. A connection that breaks is taken up again where it broke.
 Result<void> copy_attempt(Session& session, const std::string& job, client::LogRequest request) {
   std::ostream& out = session.streams().out;
   client::Patience patience = patience_of(session);
   while (true) {
-    const std::int64_t asked = request.offset;
-    const Result<std::int64_t> first = session.api().logs(job, request, [&](std::string_view chunk) {
+    Result<void> copied = session.api().logs(job, request, [&](std::string_view chunk) {
+      patience.answered();
       out.write(chunk.data(), static_cast<std::streamsize>(chunk.size()));
       if (request.follow) out.flush();
-      request.offset += static_cast<std::int64_t>(chunk.size());
       return out.good();
     });
     out.flush();
     if (!out) return fail(Code::kUnavailable, "cli.output.failed", "cannot write the log to standard output");
-    if (first) {
-      if (*first > asked)
-        session.say("the first " + std::to_string(*first - asked) + " bytes are no longer kept");
-      return {};
-    }
-    if (!request.follow || !patience.again_after(first.error())) return fail(first.error());
+    if (copied || !request.follow || !patience.again_after(copied.error())) return copied;
   }
 }
 
@@ -46,7 +49,7 @@ Result<wire::JobView> wait_for_attempt(Session& session, const std::string& job,
     const bool begun =
         view.attempt > attempt && view.state != JobState::kReady && view.state != JobState::kWaiting;
     if (begun || has_ended(view)) return view;
-    if (!said) session.say(render_state(view));
+    if (!said) session.say(render_state(view, session.language()));
     said = true;
     std::this_thread::sleep_for(kBetweenLooks);
   }
@@ -70,7 +73,7 @@ Result<void> follow(Session& session, const std::string& job, std::optional<std:
       if (!copied && !nothing_there) return copied;
     }
   }
-  session.say(render_state(view));
+  session.say(render_state(view, session.language()));
   return {};
 }
 
@@ -78,7 +81,7 @@ Result<void> follow(Session& session, const std::string& job, std::optional<std:
 void say_if_not_started(Session& session, const std::string& job) {
   const Result<wire::JobView> view = session.api().job(job);
   const bool queued = view && (view->state == JobState::kReady || view->state == JobState::kWaiting);
-  if (queued && view->attempt == 0) session.say(render_state(*view));
+  if (queued && view->attempt == 0) session.say(render_state(*view, session.language()));
 }
 
 Result<void> copy_once(Session& session, const std::string& job, std::optional<std::int32_t> attempt) {
@@ -87,18 +90,29 @@ Result<void> copy_once(Session& session, const std::string& job, std::optional<s
   return {};
 }
 
-}  // namespace
-
-int run_logs(Session& session, const LogsOptions& options) {
+int run(Session& session, const Arguments& arguments) {
+  const std::string job = arguments.text(kJob);
   std::optional<std::int32_t> attempt;
-  if (!options.attempt.empty()) {
-    const Result<std::int64_t> number = parse_count(options.attempt, "--attempt", 1);
+  if (arguments.has(kAttempt)) {
+    const Result<std::int64_t> number = parse_count(arguments.text(kAttempt), kAttempt.name, 1);
     if (!number) return session.report(number.error());
     attempt = static_cast<std::int32_t>(std::min<std::int64_t>(*number, INT32_MAX));
   }
   const Result<void> done =
-      options.follow ? follow(session, options.job, attempt) : copy_once(session, options.job, attempt);
+      arguments.has(kFollow) ? follow(session, job, attempt) : copy_once(session, job, attempt);
   return done ? wire::kExitOk : session.report(done.error());
 }
+
+}  // namespace
+
+const Command kLogs{
+    .name = "logs",
+    .summary = help::kLogs,
+    .run = run,
+    .options = kOptions,
+    .examples =
+        "tangram logs j-17\n"
+        "tangram logs -f team-a/train-001\n",
+};
 
 }  // namespace tangram::cli

@@ -9,17 +9,22 @@
 #include <optional>
 #include <ostream>
 
-#include "cli/commands.h"
+#include "cli/commands/all.h"
 #include "cli/local_program.h"
 #include "cli/render.h"
+#include "cli/request_options.h"
+#include "cli/session.h"
 #include "client/lease_keeper.h"
+#include "wire/cli_texts.h"
 #include "wire/errors.h"
+#include "wire/sentences.h"
 
 namespace tangram::cli {
 namespace {
 
 using client::LeaseKeeper;
 using client::LeaseNews;
+namespace say = wire::say;
 
 // What a program gets that does not end when its NPUs are gone, or that is asked to while nobody says until
 // when.
@@ -68,10 +73,11 @@ class Bell {
 // One `tangram lease` from the question to the release.
 class HeldLease {
  public:
-  HeldLease(Session& session, const LeaseOptions& options) : session_(session), options_(options) {}
+  HeldLease(Session& session, const Arguments& arguments)
+      : session_(session), request_(request_arguments(arguments)), command_(arguments.program()) {}
 
   int run() {
-    Result<wire::LeaseRequest> request = parse_lease(options_.request);
+    Result<wire::LeaseRequest> request = parse_lease(request_);
     if (!request) return session_.report(request.error());
     auto asked = LeaseKeeper::ask(session_.api(), *request, [this](const LeaseNews&) { bell_.ring(); });
     if (!asked) return session_.report(asked.error());
@@ -121,11 +127,11 @@ class HeldLease {
 
   void begin(const wire::JobView& lease) {
     started_ = true;
-    if (options_.command.empty()) {
+    if (command_.empty()) {
       session_.emit(wire::write(lease), [&](const Canvas&) { return printable(lease.id) + '\n'; });
       return;
     }
-    auto program = LocalProgram::start(options_.command, environment_of(lease));
+    auto program = LocalProgram::start(command_, environment_of(lease));
     if (program) {
       program_ = *program;
     } else {
@@ -133,19 +139,23 @@ class HeldLease {
     }
   }
 
+  std::string sentence_of(const LeaseNews& news) const {
+    const wire::Language language = session_.language();
+    const std::string lease = job_title(news.view.job);
+    if (news.lost) {
+      const std::string reason = printable(wire::localised(*news.lost, language).message);
+      return wire::fill(say::kLeaseLost, language, {{"lease", lease}, {"reason", reason}});
+    }
+    if (news.over()) return {};
+    if (!news.connected) return std::string(say::kLeaseWaitsForDaemon.in(language));
+    if (!news.view.stopping) return render_state(news.view.job, language);
+    const std::string reason = printable(news.view.job.message);
+    return wire::fill(say::kLeaseToRelease, language, {{"lease", lease}, {"reason", reason}});
+  }
+
   // Each thing once.
   void say_news(const LeaseNews& news) {
-    std::string sentence;
-    if (news.lost) {
-      sentence = "lease " + job_title(news.view.job) + " is lost: " + printable(news.lost->message);
-    } else if (!news.connected && !news.over()) {
-      sentence = "tangramd does not answer; the lease is taken up again when it is back";
-    } else if (news.view.stopping) {
-      sentence =
-          "lease " + job_title(news.view.job) + " is to be released: " + printable(news.view.job.message);
-    } else if (!news.over()) {
-      sentence = render_state(news.view.job);
-    }
+    const std::string sentence = sentence_of(news);
     if (sentence.empty() || sentence == said_) return;
     said_ = sentence;
     session_.say(sentence);
@@ -157,16 +167,17 @@ class HeldLease {
     if (failed_) return session_.report(*failed_);
     if (!released) session_.report(released.error());
     const int status = program_ ? program_->ended().value_or(wire::kExitNo) : wire::kExitOk;
-    if (taken_back) session_.say(render_state(keeper_->news().view.job));
+    if (taken_back) session_.say(render_state(keeper_->news().view.job, session_.language()));
     if (status != wire::kExitOk) return status;
     if (taken_back) return wire::kExitNo;
     // Without a program, being asked to end is how it ends.
-    const bool never_began = !options_.command.empty() && !program_;
+    const bool never_began = !command_.empty() && !program_;
     return never_began ? kSignalBase + wants_end_ : wire::kExitOk;
   }
 
   Session& session_;
-  const LeaseOptions& options_;
+  const SubmitArguments request_;
+  const std::vector<std::string> command_;  // runs here while the lease is held; empty: until a signal comes
   SignalInbox signals_;
   Bell bell_;
   std::unique_ptr<LeaseKeeper> keeper_;
@@ -178,10 +189,23 @@ class HeldLease {
   int wants_end_ = 0;  // the signal that asked for it
 };
 
+int run(Session& session, const Arguments& arguments) {
+  return HeldLease(session, arguments).run();
+}
+
 }  // namespace
 
-int run_lease(Session& session, const LeaseOptions& options) {
-  return HeldLease(session, options).run();
-}
+const Command kLease{
+    .name = "lease",
+    .summary = wire::help::kLease,
+    .run = run,
+    .options = kRequestOptions,
+    .examples =
+        "tangram lease --tenant team-a --npus 2 -- python3 notebook.py\n"
+        "tangram lease --tenant team-a\n",
+    .more = &wire::help::kLeaseMore,
+    .program = &wire::help::kLeaseProgram,
+    .program_optional = true,
+};
 
 }  // namespace tangram::cli
