@@ -3,37 +3,16 @@
 // wait for.
 #include <benchmark/benchmark.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "journal/journal.h"
+#include "scratch_directory.h"
 
 namespace tangram {
 namespace {
 
 constexpr std::size_t kBodyBytes = 200;
-
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "tangram-bench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::vector<NewRecord> batch_of(std::int64_t size) {
   return std::vector(static_cast<std::size_t>(size),
@@ -41,7 +20,7 @@ std::vector<NewRecord> batch_of(std::int64_t size) {
 }
 
 void append(benchmark::State& state) {
-  const ScratchDirectory directory;
+  const bench::ScratchDirectory directory;
   auto journal = journal::Journal::open(directory.path());
   if (!journal) return state.SkipWithError(journal.error().to_string().c_str());
   const std::vector<NewRecord> batch = batch_of(state.range(0));
@@ -55,7 +34,7 @@ BENCHMARK(append)->Name("journal/append")->Arg(1)->Arg(64)->Arg(512)->UseRealTim
 
 // What a restart reads.
 void read(benchmark::State& state) {
-  const ScratchDirectory directory;
+  const bench::ScratchDirectory directory;
   auto journal = journal::Journal::open(directory.path());
   if (!journal) return state.SkipWithError(journal.error().to_string().c_str());
   for (std::int64_t done = 0; done < state.range(0); done += 1000) {

@@ -12,7 +12,7 @@ void run(benchmark::State& state, const LoadShape& shape) {
   for (int i = 0; i < 2000; ++i) load.step();
   const std::int64_t starts_before = load.starts();
   const std::int64_t reasons_before = load.reasons();
-  for (auto _ : state) benchmark::DoNotOptimize(load.step());
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(load.step());
   const auto starts = static_cast<double>(load.starts() - starts_before);
   state.counters["starts"] = starts;
   state.counters["reasons_per_start"] = static_cast<double>(load.reasons() - reasons_before) / starts;
@@ -48,7 +48,7 @@ void explain(benchmark::State& state) {
   Load load(shape_of(state));
   const std::vector<JobId> queue = load.scheduler().queue();
   std::size_t at = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(load.scheduler().explain(queue[at], load.now()));
     at = (at + 977) % queue.size();
   }
@@ -57,7 +57,7 @@ void explain(benchmark::State& state) {
 void copy(benchmark::State& state) {
   Load load(LoadShape{});
   Scheduler target;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     target = load.scheduler();
     benchmark::DoNotOptimize(target);
   }
@@ -65,7 +65,7 @@ void copy(benchmark::State& state) {
 
 void snapshot(benchmark::State& state) {
   Load load(LoadShape{});
-  for (auto _ : state) benchmark::DoNotOptimize(load.scheduler().to_bytes());
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(load.scheduler().to_bytes());
 }
 
 BENCHMARK(steady)->Args({125, 10'000})->Args({1250, 10'000})->Args({125, 1000});
