@@ -4,7 +4,9 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "catalog/chip.h"
 #include "ports/devices.h"
 
 namespace tangram::device {
@@ -13,9 +15,12 @@ struct DcmiOptions {
   std::string helper_path;  // tangram-dcmi-helper, which stands beside the daemon's own executable
   std::string
       library_path;  // empty: the places where a driver installs it, in the order of default_library_paths()
+  std::vector<ChipModel> chips;                     // the operator's own; they go before the built-in ones
   std::chrono::milliseconds init_deadline{10'000};  // loading the library and dcmi_init
   std::chrono::milliseconds call_deadline{2'000};   // one question about one card or NPU
-  std::chrono::milliseconds scan_budget{15'000};    // a whole scan; NPUs not reached by then are unknown
+  // Cutting or returning a slice, and settings: a 910B takes up to 4 s for one slice.
+  std::chrono::milliseconds command_deadline{15'000};
+  std::chrono::milliseconds scan_budget{15'000};  // a whole scan; NPUs not reached by then are unknown
   // An NPU whose calls hung is asked again after this pause, doubled each further time up to the maximum.
   std::chrono::milliseconds hang_backoff{2'000};
   std::chrono::milliseconds hang_backoff_max{60'000};
@@ -25,9 +30,11 @@ struct DcmiOptions {
   std::chrono::milliseconds reinit_period_ill{30'000};
 };
 
-// Reads through a helper process that is killed and replaced when a call hangs or crashes; this process never
-// maps vendor code. Nothing is started before the first scan(). One thread at a time; the helper also dies
-// with the thread that called scan() (PR_SET_PDEATHSIG), so that thread should live as long as the object.
+// Asks through a helper process that is killed and replaced when a call hangs or crashes; this process never
+// maps vendor code. Nothing is started before the first call. Thread-safe; one thread of its own serves the
+// calls one after another, and the helper dies with it (PR_SET_PDEATHSIG). A command waits for the look under
+// way; it then takes twice scan_budget, init_deadline and call_deadline, and command_deadline, at the very
+// most.
 std::unique_ptr<Devices> make_dcmi_devices(DcmiOptions options);
 
 }  // namespace tangram::device

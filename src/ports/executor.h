@@ -37,6 +37,15 @@ struct HostLimits {
   friend bool operator==(const HostLimits&, const HostLimits&) = default;
 };
 
+// The slice of an NPU that a job holds: all it gets of that NPU.
+struct LaunchSlice {
+  std::uint32_t physical_id = 0;  // of the NPU that it is cut of
+  std::uint32_t id = 0;           // vNPU id of the driver: the N of the host's /dev/vdavinciN
+  std::string template_name;      // "vir04"
+
+  friend bool operator==(const LaunchSlice&, const LaunchSlice&) = default;
+};
+
 struct LaunchSpec {
   AttemptKey key;
   std::string tenant;
@@ -46,7 +55,8 @@ struct LaunchSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH of `env` inside the job's view
   std::vector<std::pair<std::string, std::string>> env;  // the whole environment, CANN variables included
   std::string workdir;                                   // empty: the job's own directory
-  std::vector<std::uint32_t> npus;                       // physical ids, ascending
+  std::vector<std::uint32_t> npus;                       // whole ones: physical ids, ascending
+  std::optional<LaunchSlice> slice;                      // then no whole ones
   HostLimits limits;
   std::int64_t time_limit_ms = kUnlimited;
   std::int64_t grace_ms = 10'000;  // between SIGTERM and SIGKILL
@@ -71,7 +81,7 @@ struct AttemptExit {
   std::optional<int> signal;       // when a signal ended it
   std::string message;             // one sentence for the user: "cannot execute /x/y: permission denied"
   bool out_of_memory = false;      // the host memory limit killed it
-  bool released = true;            // kNotStarted only; false: it never got its `go`, nothing was executed
+  bool released = true;  // kNotStarted only; false: no `go` came, or the machine had no process for it
 };
 
 // Events come on a thread of the executor; the sink must not block and may be called from several threads.
@@ -90,7 +100,8 @@ class Executor {
   // Spawns the supervisor, which waits for go(). Blocks until it holds its lock (bounded, about 10 s).
   // kResourceExhausted, kDeadlineExceeded, kAborted: the machine lacks something that may come back (room on
   // the disk), was too slow, or the supervisor was killed, so the same call may succeed later. After any
-  // error nothing of the attempt is left.
+  // error nothing of the attempt is left. A slice takes a /dev of the job's own (gives_private_devices),
+  // where it is davinci<id>, as Ascend's container runtime names it; else kFailedPrecondition.
   virtual Result<SupervisorIdentity> prepare(const LaunchSpec& spec) = 0;
 
   // Lets it execute the program. Idempotent.
@@ -124,6 +135,10 @@ class Executor {
   // Whose process of this machine it is: nobody's when it belongs to no attempt or is gone. kUnavailable when
   // that cannot be told on this machine.
   virtual Result<std::optional<AttemptKey>> owner_of(std::int64_t pid) const = 0;
+
+  // Whether something of the attempt may live: a supervisor, or processes that it left. True where that
+  // cannot be told. The attempt must not be in prepare().
+  virtual bool may_live(const AttemptKey& key) const = 0;
 
   // Walls between tenants that are missing on this machine, one sentence each ("no root: jobs run as …").
   virtual std::vector<std::string> missing_walls() const = 0;

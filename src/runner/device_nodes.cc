@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::array kManagers = {"davinci_manager", "devmm_svm", "hisi_hdc"};
 
-std::optional<DeviceNode> find_node(const std::string& device_dir, const std::string& name) {
+std::optional<DeviceNumber> find_node(const std::string& device_dir, const std::string& name) {
   struct stat info{};
   if (stat((device_dir + "/" + name).c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) return std::nullopt;
-  return DeviceNode{name, {major(info.st_rdev), minor(info.st_rdev)}};
+  return DeviceNumber{major(info.st_rdev), minor(info.st_rdev)};
 }
 
 Error missing_node(const std::string& device_dir, const std::string& name) {
@@ -27,20 +27,38 @@ Error missing_node(const std::string& device_dir, const std::string& name) {
           nullptr};
 }
 
+// What the host calls it, and what the job does.
+struct Wanted {
+  std::string host_name;
+  std::string name;
+};
+
+std::vector<Wanted> wanted_nodes(const LaunchSpec& launch) {
+  std::vector<Wanted> wanted;
+  for (const std::uint32_t npu : launch.npus) {
+    const std::string name = "davinci" + std::to_string(npu);
+    wanted.push_back({name, name});
+  }
+  if (launch.slice) {
+    const std::string name = "davinci" + std::to_string(launch.slice->id);
+    wanted.push_back({"v" + name, name});
+  }
+  return wanted;
+}
+
 }  // namespace
 
-Result<std::vector<DeviceNode>> find_device_nodes(const std::string& device_dir,
-                                                  const std::vector<std::uint32_t>& npus) {
+Result<std::vector<DeviceNode>> find_device_nodes(const std::string& device_dir, const LaunchSpec& launch) {
   std::vector<DeviceNode> nodes;
-  for (const std::uint32_t npu : npus) {
-    const std::string name = "davinci" + std::to_string(npu);
-    std::optional<DeviceNode> node = find_node(device_dir, name);
-    if (!node) return fail(missing_node(device_dir, name));
-    nodes.push_back(std::move(*node));
+  for (const Wanted& wanted : wanted_nodes(launch)) {
+    const std::optional<DeviceNumber> number = find_node(device_dir, wanted.host_name);
+    if (!number) return fail(missing_node(device_dir, wanted.host_name));
+    nodes.push_back({wanted.name, *number});
   }
-  if (npus.empty()) return nodes;
+  if (nodes.empty()) return nodes;
   for (const char* const name : kManagers) {
-    if (std::optional<DeviceNode> node = find_node(device_dir, name)) nodes.push_back(std::move(*node));
+    if (const std::optional<DeviceNumber> number = find_node(device_dir, name))
+      nodes.push_back({name, *number});
   }
   return nodes;
 }

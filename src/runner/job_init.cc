@@ -41,7 +41,8 @@ class JobInit {
     Result<void> started = prepare();
     if (started) started = spawn_main();
     if (!started) {
-      report_failure(started.error().to_string());
+      report_failure(no_process_ ? InitReport::Kind::kNoProcess : InitReport::Kind::kFailed,
+                     started.error().to_string());
       _exit(1);
     }
     loop();
@@ -58,7 +59,8 @@ class JobInit {
   void report(const InitReport& message) const {
     (void)send(channel_.get(), &message, sizeof message, MSG_NOSIGNAL);
   }
-  void report_failure(const std::string& text) const;
+  void report_failure(InitReport::Kind kind, const std::string& text) const;
+  pid_t fork_patiently() const;
 
   const SuperviseSpec& spec_;
   UniqueFd channel_;
@@ -68,6 +70,7 @@ class JobInit {
   UniqueFd exec_pipe_;
   pid_t main_ = -1;
   bool hunting_ = false;
+  bool no_process_ = false;
 };
 
 Result<void> JobInit::prepare() {
@@ -95,7 +98,7 @@ Result<void> JobInit::spawn_main() {
   if (spec_.walls.namespaces) TG_TRY_VOID(make_mounts_private());
   TG_TRY(const UniqueFd workdir, open_workdir(spec_));
   if (spec_.walls.namespaces) {
-    TG_TRY(const std::vector<DeviceNode> devices, find_device_nodes(spec_.device_dir, spec_.launch.npus));
+    TG_TRY(const std::vector<DeviceNode> devices, find_device_nodes(spec_.device_dir, spec_.launch));
     TG_TRY_VOID(build_job_view(spec_, devices, workdir));
   }
   std::array<int, 2> ends{};
@@ -104,11 +107,41 @@ Result<void> JobInit::spawn_main() {
   const UniqueFd writer(ends[1]);
   plan.output = output_;
   plan.errors = writer.get();
-  main_ = fork();
-  if (main_ < 0) return fail(system_error("cannot start a process", errno));
+  main_ = fork_patiently();
+  if (main_ < 0) {
+    no_process_ = true;
+    return fail(system_error("cannot start a process", errno));
+  }
   if (main_ == 0) execute_program(spec_, plan);
   close(output_);
   return {};
+}
+
+// The child has all signals blocked until it has reset them (execute_program): this process ignores SIGTERM,
+// and one that came between would be lost for good.
+pid_t fork_with_signals_kept() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t made = fork();
+  const int error = errno;
+  if (made != 0) sigprocmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return made;
+}
+
+// Until a process is there, the patience is over, or the supervisor has something to say.
+pid_t JobInit::fork_patiently() const {
+  for (int waited_ms = 0;; waited_ms += kForkPauseMs) {
+    const pid_t made = fork_with_signals_kept();
+    if (made >= 0 || (errno != EAGAIN && errno != ENOMEM) || waited_ms >= kForkPatienceMs) return made;
+    const int error = errno;
+    pollfd word = {channel_.get(), POLLIN, 0};
+    const bool asked = poll(&word, 1, kForkPauseMs) > 0;
+    errno = error;
+    if (asked) return -1;
+  }
 }
 
 void JobInit::loop() {
@@ -131,7 +164,7 @@ void JobInit::on_exec_pipe() {
   if (got < 0 && errno == EINTR) return;
   exec_pipe_.reset();
   if (got > 0) {
-    report_failure(text);
+    report_failure(InitReport::Kind::kFailed, text);
     return;
   }
   InitReport message;
@@ -184,9 +217,9 @@ void JobInit::reap() {
   }
 }
 
-void JobInit::report_failure(const std::string& text) const {
+void JobInit::report_failure(InitReport::Kind kind, const std::string& text) const {
   InitReport message;
-  message.kind = InitReport::Kind::kFailed;
+  message.kind = kind;
   std::memcpy(message.text, text.c_str(), std::min(text.size(), sizeof message.text - 1));
   report(message);
 }

@@ -21,6 +21,7 @@ struct InitReport {
   enum class Kind : std::uint8_t {
     kExecuted,   // the program runs
     kFailed,     // it could not be started; `text` says why
+    kNoProcess,  // the machine had no process left to give, and nothing was executed; `text` says so
     kMainEnded,  // `wait_status` as waitpid(2) gives it; other processes may remain
   };
 
@@ -39,8 +40,13 @@ struct JobProcess {
   UniqueFd channel;  // SOCK_SEQPACKET: InitReport from it, bytes to it
 };
 
-// Starts init, from a process with a single thread. `output` becomes the program's stdout and stderr; no
-// other descriptor of the supervisor lives on in the child.
+// How long a machine that has no process left to give is asked again, and how often.
+inline constexpr int kForkPatienceMs = 30'000;
+inline constexpr int kForkPauseMs = 100;
+
+// Starts init, from a process with a single thread. kResourceExhausted: the machine lacks something at this
+// moment. `output` becomes the program's stdout and stderr; no other descriptor of the supervisor lives on in
+// the child.
 Result<JobProcess> start_job(const SuperviseSpec& spec, int output);
 
 // SIGKILL (or another signal) to all descendants of the calling process; true when there was any.

@@ -1,7 +1,10 @@
 #include "runner/launch_check.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
+#include "ports/device_slices.h"
 #include "runner/attempt_dir.h"
 
 namespace tangram::runner {
@@ -20,12 +23,15 @@ Result<void> check_program(const LaunchSpec& spec) {
     return refuse("the command is empty: name a program to run");
   if (std::any_of(spec.argv.begin(), spec.argv.end(), has_nul))
     return refuse("an argument holds a NUL character");
+  std::set<std::string_view> names;
   for (const auto& [name, value] : spec.env) {
     if (name.empty() || has_nul(name) || name.find('=') != std::string::npos) {
       return refuse("the environment holds an empty name, or one with '=' or NUL");
     }
     if (has_nul(value))
       return refuse("the value of the environment variable " + name + " holds a NUL character");
+    // Which of the two counts would be the program's choice.
+    if (!names.insert(name).second) return refuse("the environment names " + name + " twice");
   }
   if (has_nul(spec.workdir) || (!spec.workdir.empty() && spec.workdir.front() != '/')) {
     return refuse("the work directory must be an absolute path, not '" + spec.workdir + "'");
@@ -42,6 +48,33 @@ Result<void> check_identity(const LaunchSpec& spec) {
   return {};
 }
 
+bool is_template_name(const std::string& name) {
+  constexpr std::size_t kBytesMax = 31;  // of the driver's own field
+  return !name.empty() && name.size() <= kBytesMax && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+Result<void> check_slice(const LaunchSpec& spec, const LaunchSlice& slice) {
+  const std::string name =
+      "slice " + std::to_string(slice.id) + " of NPU " + std::to_string(slice.physical_id);
+  if (!spec.npus.empty()) return refuse("a job has either whole NPUs or a slice, not both: " + name);
+  if (!is_slice_id(slice.physical_id, slice.id)) return refuse("there can be no " + name);
+  if (!is_template_name(slice.template_name))
+    return refuse("'" + slice.template_name + "' is not the name of a template: " + name);
+  return {};
+}
+
+// What the container runtime would cut is what the job holds, or it is not said.
+Result<void> check_told_slice(const LaunchSpec& spec) {
+  for (const auto& [name, value] : spec.env) {
+    if (name != "ASCEND_VNPU_SPECS") continue;
+    if (!spec.slice || spec.slice->template_name != value)
+      return refuse("the environment tells of a slice " + value + ", which the job does not hold");
+  }
+  return {};
+}
+
 Result<void> check_positive(std::int64_t value, const char* field) {
   if (value > 0) return {};
   return refuse(std::string(field) + " must be positive, not " + std::to_string(value));
@@ -53,6 +86,8 @@ Result<void> check_launch(const LaunchSpec& spec, bool as_root) {
   TG_TRY_VOID(check_key(spec.key));
   TG_TRY_VOID(check_program(spec));
   if (as_root) TG_TRY_VOID(check_identity(spec));
+  if (spec.slice) TG_TRY_VOID(check_slice(spec, *spec.slice));
+  TG_TRY_VOID(check_told_slice(spec));
   TG_TRY_VOID(check_positive(spec.limits.cpu_milli, "the cpu limit (thousandths of a core)"));
   TG_TRY_VOID(check_positive(spec.limits.memory.count, "the memory limit (bytes)"));
   TG_TRY_VOID(check_positive(spec.limits.processes, "the process limit"));

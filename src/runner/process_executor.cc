@@ -82,6 +82,7 @@ class ProcessExecutor final : public Executor {
   bool gives_private_devices() const override { return walls_.walls.namespaces; }
   std::vector<std::string> missing_walls() const override { return walls_.missing; }
   Result<std::optional<AttemptKey>> owner_of(std::int64_t pid) const override;
+  bool may_live(const AttemptKey& key) const override;
 
  private:
   Result<void> reserve(const AttemptKey& key, Attempt::Phase phase,
@@ -163,6 +164,10 @@ Result<std::optional<AttemptKey>> ProcessExecutor::owner_of(std::int64_t pid) co
   return attempt_of_memberships(*memberships, config_.cgroup_parent);
 }
 
+bool ProcessExecutor::may_live(const AttemptKey& key) const {
+  return attempt_may_live(attempt_dir(config_.root, key), key);
+}
+
 Result<void> ProcessExecutor::reserve(const AttemptKey& key, Attempt::Phase phase,
                                       const std::optional<SupervisorIdentity>& identity) {
   const std::lock_guard lock(mutex_);
@@ -188,6 +193,13 @@ void ProcessExecutor::forget(const AttemptKey& key) {
 
 Result<SupervisorIdentity> ProcessExecutor::prepare(const LaunchSpec& spec) {
   TG_TRY_VOID(check_launch(spec, as_root_));
+  // The driver shows a slice to a container only: on the host there are whole NPUs.
+  if (spec.slice && !gives_private_devices()) {
+    return fail(
+        Code::kFailedPrecondition, "runner.slice.no_private_devices",
+        "a slice cannot be given to " + spec.key.job + ": its jobs have no /dev of their own on this machine",
+        "run tangramd as root, where mount and PID namespaces are allowed");
+  }
   TG_TRY_VOID(reserve(spec.key, Attempt::Phase::kPreparing, std::nullopt));
   Result<SupervisorIdentity> result = [&]() -> Result<SupervisorIdentity> {
     TG_TRY(Spawned spawned, launch_supervisor(config_, walls_, spec));

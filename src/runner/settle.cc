@@ -65,4 +65,14 @@ Result<std::optional<AttemptExit>> settle_attempt(const AttemptDir& dir, const A
   return std::optional(std::move(record));
 }
 
+bool attempt_may_live(const AttemptDir& dir, const AttemptKey& key) {
+  if (!exists(dir.path)) return false;
+  for (const std::string& path : {dir.lock(), dir.init_lock()}) {
+    const Result<std::optional<UniqueFd>> lock = try_lock(path);
+    if (!lock || !lock->has_value()) return true;
+  }
+  const Result<std::vector<CgroupDir>> groups = read_cgroup_list(dir, key);
+  return !groups || !Cgroup(*groups).empty();
+}
+
 }  // namespace tangram::runner

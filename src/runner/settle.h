@@ -18,4 +18,7 @@ Result<std::optional<AttemptExit>> settle_attempt(const AttemptDir& dir, const A
                                                   const std::optional<SupervisorIdentity>& identity,
                                                   const std::string& boot_id);
 
+// Whether a supervisor, or a process of the job, may live still; true where that cannot be told. A look only.
+bool attempt_may_live(const AttemptDir& dir, const AttemptKey& key);
+
 }  // namespace tangram::runner

@@ -123,9 +123,7 @@ Result<Spawned> spawn_supervisor(const std::string& program, const std::string& 
   const int error = posix_spawn(&spawned.pid, program.c_str(), settings.actions(), settings.attributes(),
                                 arguments.data(), environment_pointers.data());
   if (error != 0) {
-    Error problem = system_error("cannot start " + program, error);
-    if (error == EAGAIN) problem.code = Code::kResourceExhausted;  // too many processes at this moment
-    return fail(std::move(problem));
+    return fail(system_error("cannot start " + program, error));
   }
   Result<UniqueFd> pidfd = open_pidfd(spawned.pid);
   if (!pidfd) {

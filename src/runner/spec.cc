@@ -1,12 +1,13 @@
 #include "runner/spec.h"
 
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 namespace tangram::runner {
 namespace {
 
-constexpr std::int64_t kMagic = 0x54475350'00000001;  // "TGSP", version 1
+constexpr std::int64_t kMagic = 0x54475350'00000002;  // "TGSP", version 2
 constexpr std::int64_t kItemsMax = 1 << 20;
 
 class Writer {
@@ -28,8 +29,14 @@ class Writer {
     visit(both.first);
     visit(both.second);
   }
+  template <class T>
+  void visit(const std::optional<T>& item) {
+    visit(item.has_value());
+    if (item) visit(*item);
+  }
   void visit(const CgroupDir& dir);
   void visit(const BindMount& mount);
+  void visit(const LaunchSlice& slice);
 
   std::string take() { return std::move(bytes_); }
 
@@ -66,8 +73,15 @@ class Reader {
     visit(both.first);
     visit(both.second);
   }
+  template <class T>
+  void visit(std::optional<T>& item) {
+    bool there = false;
+    visit(there);
+    if (there) visit(item.emplace());
+  }
   void visit(CgroupDir& dir);
   void visit(BindMount& mount);
+  void visit(LaunchSlice& slice);
 
   bool complete() const { return ok_ && bytes_.empty(); }
 
@@ -91,6 +105,13 @@ void visit_mount(Visitor& visitor, Mount& mount) {
   visitor.visit(mount.read_only);
 }
 
+template <class Visitor, class Slice>
+void visit_slice(Visitor& visitor, Slice& slice) {
+  visitor.visit(slice.physical_id);
+  visitor.visit(slice.id);
+  visitor.visit(slice.template_name);
+}
+
 template <class Visitor, class Spec>
 void visit_spec(Visitor& visitor, Spec& spec) {
   auto& launch = spec.launch;
@@ -104,6 +125,7 @@ void visit_spec(Visitor& visitor, Spec& spec) {
   visitor.visit(launch.env);
   visitor.visit(launch.workdir);
   visitor.visit(launch.npus);
+  visitor.visit(launch.slice);
   visitor.visit(launch.limits.cpu_milli);
   visitor.visit(launch.limits.memory.count);
   visitor.visit(launch.limits.processes);
@@ -126,11 +148,17 @@ void Writer::visit(const CgroupDir& dir) {
 void Writer::visit(const BindMount& mount) {
   visit_mount(*this, mount);
 }
+void Writer::visit(const LaunchSlice& slice) {
+  visit_slice(*this, slice);
+}
 void Reader::visit(CgroupDir& dir) {
   visit_cgroup(*this, dir);
 }
 void Reader::visit(BindMount& mount) {
   visit_mount(*this, mount);
+}
+void Reader::visit(LaunchSlice& slice) {
+  visit_slice(*this, slice);
 }
 
 template <class T>

@@ -66,6 +66,7 @@ class Supervisor {
   void on_connection(std::size_t index);
   void on_word(const UniqueFd& connection, std::string_view word);
   void launch();
+  Result<void> try_launch();
   void on_init_reports();
   void on_init_ended();
   void on_deadline();
@@ -92,6 +93,7 @@ class Supervisor {
   UniqueFd log_pipe_;
   std::int64_t log_rests_until_ = 0;
   JobProcess job_;
+  std::optional<std::int64_t> gives_up_at_;  // got its go, and waits for the machine to have a process for it
   Observed observed_;
 };
 
@@ -114,7 +116,7 @@ Result<void> Supervisor::get_ready() {
   // A driver without nodes (the simulated one of a user who is not root) serves where nothing is done with
   // them.
   if (spec_.walls.namespaces || spec_.walls.device_filter) {
-    TG_TRY(const std::vector<DeviceNode> nodes, find_device_nodes(spec_.device_dir, spec_.launch.npus));
+    TG_TRY(const std::vector<DeviceNode> nodes, find_device_nodes(spec_.device_dir, spec_.launch));
     for (const DeviceNode& node : nodes) numbers.push_back(node.number);
   }
   TG_TRY_VOID(write_cgroup_list(dir_, spec_.cgroup));
@@ -181,7 +183,8 @@ void Supervisor::on_connection(std::size_t index) {
 void Supervisor::on_word(const UniqueFd& connection, std::string_view word) {
   if (word == kStatus) {
     send_packet(connection.get(), state_word());
-  } else if (word == kGo && phase_ == Phase::kWaiting) {
+  } else if (word == kGo && phase_ == Phase::kWaiting && !gives_up_at_) {
+    gives_up_at_ = boot_time_ms() + kForkPatienceMs;
     launch();
   } else if (word == kStopCancelled || word == kStopDeviceLost) {
     const Outcome outcome = word == kStopCancelled ? Outcome::kCancelled : Outcome::kDeviceLost;
@@ -192,20 +195,35 @@ void Supervisor::on_word(const UniqueFd& connection, std::string_view word) {
   }
 }
 
+Result<void> Supervisor::try_launch() {
+  const UniqueFd mark(open(dir_.started().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!mark.valid()) return fail(system_error("cannot create " + dir_.started(), errno));
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(system_error("cannot make a pipe", errno));
+  log_pipe_ = UniqueFd(ends[0]);
+  const UniqueFd output(ends[1]);
+  fcntl(log_pipe_.get(), F_SETFL, O_NONBLOCK);
+  TG_TRY(job_, start_job(spec_, output.get()));
+  return {};
+}
+
+// A machine that lacks a process or memory at this moment is no fault of the job's: it is tried again for a
+// while, and then, as nothing was executed, the attempt counts as one that never got its go.
 void Supervisor::launch() {
-  Result<void> started = [&]() -> Result<void> {
-    const UniqueFd mark(open(dir_.started().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!mark.valid()) return fail(system_error("cannot create " + dir_.started(), errno));
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(system_error("cannot make a pipe", errno));
-    log_pipe_ = UniqueFd(ends[0]);
-    const UniqueFd output(ends[1]);
-    fcntl(log_pipe_.get(), F_SETFL, O_NONBLOCK);
-    TG_TRY(job_, start_job(spec_, output.get()));
-    return {};
-  }();
+  const Result<void> started = try_launch();
   if (started) {
     phase_ = Phase::kRunning;
+    deadline_.reset();
+    return;
+  }
+  const std::int64_t now = boot_time_ms();
+  const bool may_pass = started.error().code == Code::kResourceExhausted;
+  if (may_pass) {
+    log_pipe_.reset();
+    unlink(dir_.started().c_str());
+  }
+  if (may_pass && now < gives_up_at_.value_or(0)) {
+    deadline_ = now + kForkPauseMs;
     return;
   }
   observed_.start_error = started.error().to_string();
@@ -232,6 +250,10 @@ void Supervisor::on_init_reports() {
         break;
       case InitReport::Kind::kFailed:
         observed_.start_error = std::string(report.text, strnlen(report.text, sizeof report.text));
+        break;
+      case InitReport::Kind::kNoProcess:
+        observed_.start_error = std::string(report.text, strnlen(report.text, sizeof report.text));
+        unlink(dir_.started().c_str());
         break;
       case InitReport::Kind::kMainEnded:
         observed_.main_status = report.wait_status;
@@ -262,6 +284,8 @@ void Supervisor::on_deadline() {
       finish_if_empty();
       return;
     case Phase::kWaiting:
+      launch();
+      return;
     case Phase::kOver:
       return;
   }

@@ -9,11 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <thread>
+
+#include "device/fake_machine.h"
 
 namespace tangram::device {
 namespace {
@@ -22,20 +23,6 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-std::set<pid_t> children_of(pid_t parent) {
-  std::set<pid_t> pids;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task")) {
-    std::ifstream children(entry.path() / "children");
-    pid_t pid = 0;
-    while (children >> pid) pids.insert(pid);
-  }
-  return pids;
-}
-
-std::set<pid_t> helper_pids() {
-  return children_of(getpid());
-}
 
 int pidfd_of(pid_t pid) {
   return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
@@ -46,40 +33,7 @@ std::string mapped_files() {
   return {std::istreambuf_iterator<char>(maps), {}};
 }
 
-class DcmiDevicesTest : public testing::Test {
- protected:
-  DcmiDevicesTest() {
-    char name[] = "/tmp/tangram-device-test-XXXXXX";
-    dir_ = mkdtemp(&name[0]);
-    setenv("FAKE_DCMI_DIR", dir_.c_str(), 1);
-    options_.call_deadline = milliseconds(1000);
-    options_.hang_backoff = milliseconds(1);
-  }
-  ~DcmiDevicesTest() override {
-    devices_.reset();
-    EXPECT_THAT(helper_pids(), IsEmpty()) << "a helper was left behind";
-    unsetenv("FAKE_DCMI_DIR");
-    std::filesystem::remove_all(dir_);
-  }
-
-  void open(const std::string& library) {
-    options_.helper_path = HELPER_PATH;
-    options_.library_path = library;
-    devices_ = make_dcmi_devices(options_);
-  }
-  void switch_on(const std::string& fault) { std::ofstream(dir_ + "/" + fault) << "on"; }
-  void switch_off(const std::string& fault) { std::filesystem::remove(dir_ + "/" + fault); }
-
-  std::vector<DeviceNpu> npus() {
-    auto scan = devices_->scan();
-    EXPECT_TRUE(scan) << scan.error().to_string();
-    return scan ? scan->npus : std::vector<DeviceNpu>{};
-  }
-
-  DcmiOptions options_;
-  std::string dir_;
-  std::unique_ptr<Devices> devices_;
-};
+class DcmiDevicesTest : public FakeMachineTest {};
 
 // Without it the core would place jobs on wrong device nodes: card ids that skip numbers are not physical
 // ids.
@@ -370,6 +324,84 @@ TEST_F(DcmiDevicesTest, IllNpuNamesItsErrorCodes) {
   EXPECT_EQ(all[1].health, Health::kOk);
   EXPECT_EQ(all[2].health, Health::kAlarm);
   EXPECT_EQ(all[2].health_note, "error codes 80E01801 81078603");
+}
+
+// Without it an operator would go on being told to upgrade a driver that was upgraded, until a restart.
+TEST_F(DcmiDevicesTest, OldDriverIsReportedUntilItIsUpgraded) {
+  open(FAKE_GOOD);
+  auto scan = devices_->scan();
+  ASSERT_TRUE(scan) << scan.error().to_string();
+  EXPECT_EQ(scan->driver.kind, DriverStanding::Kind::kBelow);
+  EXPECT_THAT(scan->driver.note, HasSubstr("driver 25.2.0 is older than 25.5"));
+  EXPECT_THAT(scan->npus, SizeIs(4)) << "it works nevertheless";
+  switch_on("new_driver");
+  scan = devices_->scan();
+  ASSERT_TRUE(scan) << scan.error().to_string();
+  EXPECT_EQ(scan->driver_version, "25.5.1");
+  EXPECT_EQ(scan->driver.kind, DriverStanding::Kind::kSupported);
+  EXPECT_THAT(scan->driver.note, IsEmpty());
+}
+
+// Without it a size that an NPU kept from before it hung could not be told from one read now.
+TEST_F(DcmiDevicesTest, ReadingsCarryTheirTime) {
+  const auto start = std::chrono::steady_clock::now();
+  open(FAKE_GOOD);
+  const auto first = npus();
+  ASSERT_THAT(first, SizeIs(4));
+  const auto between = std::chrono::steady_clock::now();
+  EXPECT_GT(first[0].memory_used.at, start);
+  EXPECT_LT(first[0].memory_used.at, between);
+  EXPECT_EQ(first[0].mcu_version, "MCU 1.0");
+  switch_on("hang_0");
+  const auto second = npus();
+  ASSERT_THAT(second, SizeIs(4));
+  EXPECT_EQ(second[0].memory_total.at, first[0].memory_total.at);
+  EXPECT_GT(second[1].memory_total.at, between);
+}
+
+// Without it fault events would reach nobody, or point at the wrong NPU: they name logic ids.
+TEST_F(DcmiDevicesTest, EventsAreHandedOnOnceWithTheirNpu) {
+  for (const bool pushed : {false, true}) {
+    if (pushed) switch_on("events_pushed");
+    switch_on("event-0", "2 80E01801 2 1");
+    open(FAKE_GOOD);
+    auto scan = devices_->scan();
+    ASSERT_TRUE(scan) << scan.error().to_string();
+    ASSERT_THAT(scan->events, SizeIs(1)) << pushed;
+    EXPECT_EQ(scan->events[0].physical_id, 4U);
+    EXPECT_EQ(scan->events[0].code, 0x80E01801U);
+    EXPECT_EQ(scan->events[0].severity, 2);
+    EXPECT_EQ(scan->events[0].kind, DeviceEvent::Kind::kOccurred);
+    EXPECT_EQ(scan->events[0].name, "HBM multi-bit error");
+    EXPECT_EQ(scan->events[0].raised_at_ms, 1'700'000'000'123ULL);
+    scan = devices_->scan();
+    ASSERT_TRUE(scan);
+    EXPECT_THAT(scan->events, IsEmpty());
+    // An order for an NPU that no look has shown makes one of its own.
+    devices_ = nullptr;
+    switch_on("event-1", "0 81078603 1 0");
+    open(FAKE_GOOD);
+    EXPECT_TRUE(devices_->destroy_slice(0, 100));
+    scan = devices_->scan();
+    ASSERT_TRUE(scan);
+    ASSERT_THAT(scan->events, SizeIs(1));
+    EXPECT_EQ(scan->events[0].kind, DeviceEvent::Kind::kRecovered);
+  }
+}
+
+// Without it a library whose events or modes hang would take health and slices with it.
+TEST_F(DcmiDevicesTest, HangingSideQuestionsCostNothingElse) {
+  switch_on("events_hang");
+  switch_on("modes_hang");
+  open(FAKE_GOOD);
+  const auto scan = devices_->scan();
+  ASSERT_TRUE(scan) << scan.error().to_string();
+  ASSERT_THAT(scan->npus, SizeIs(4));
+  for (const DeviceNpu& npu : scan->npus) {
+    EXPECT_EQ(npu.health, Health::kOk);
+    EXPECT_TRUE(npu.slicing.slices.valid);
+  }
+  EXPECT_FALSE(scan->slices_recover.valid);
 }
 
 // Without it cards that appeared after dcmi_init would never be seen.

@@ -4,30 +4,21 @@
 // crash_<card>, ill_<card>.
 //
 // Cards 0 and 3 carry one NPU, card 7 two NPUs and an MCU. Physical ids 0, 1, 4, 5; logic ids 0 to 3.
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "device/fake_switches.h"
+
 namespace {
 
-struct Npu {
-  int card;
-  int device;
-  unsigned int phy;
-};
-constexpr Npu kNpus[] = {{0, 0, 0}, {3, 0, 1}, {7, 0, 4}, {7, 1, 5}};
-
-bool switched_on(const std::string& name) {
-  const char* dir = std::getenv("FAKE_DCMI_DIR");
-  struct stat info{};
-  return dir != nullptr && stat((std::string(dir) + "/" + name).c_str(), &info) == 0;
-}
+using fake::kNpus;
+using fake::Npu;
+using fake::switched_on;
 
 bool lost_at_init = false;
 
@@ -120,7 +111,7 @@ int dcmi_get_driver_version(char* version, unsigned int length) {
 #ifdef FAKE_GARBAGE
   std::memset(version, 'x', length);  // no end of text
 #else
-  std::snprintf(version, length, "25.2.0");
+  std::snprintf(version, length, "%s", switched_on("new_driver") ? "25.5.1" : "25.2.0");
 #endif
   return 0;
 }

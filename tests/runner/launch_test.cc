@@ -199,5 +199,67 @@ TEST_F(Launch, AnAttemptIsPreparedOnce) {
   EXPECT_EQ(executor_->prepare(shell("j-1", "true")).error().code, Code::kAlreadyExists);
 }
 
+// A control group in which a process can have no child, until it is opened.
+class NoProcesses {
+ public:
+  explicit NoProcesses(pid_t pid) {
+    for (const std::string hierarchy : {"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}) {
+      path_ = hierarchy + "/tangram-test-full-" + std::to_string(getpid());
+      if (mkdir(path_.c_str(), 0755) != 0) continue;
+      made_ = access((path_ + "/pids.max").c_str(), W_OK) == 0;
+      if (made_) break;
+      rmdir(path_.c_str());
+    }
+    if (!made_) return;
+    put("pids.max", "1");
+    put("cgroup.procs", std::to_string(pid));
+  }
+  NoProcesses(const NoProcesses&) = delete;
+  NoProcesses& operator=(const NoProcesses&) = delete;
+  ~NoProcesses() {
+    if (made_) wait_until([this] { return rmdir(path_.c_str()) == 0; });
+  }
+
+  bool made() const { return made_; }
+  void open() const { put("pids.max", "max"); }
+
+ private:
+  void put(const std::string& file, const std::string& text) const {
+    std::ofstream(path_ + "/" + file) << text;
+  }
+
+  std::string path_;
+  bool made_ = false;
+};
+
+// Without this, a machine that has no process left at one moment would end jobs that have done nothing wrong.
+TEST_F(Launch, AMachineWithoutProcessesIsAskedAgain) {
+  const LaunchSpec spec = shell("j-1", "exit 0");
+  const auto supervisor = executor_->prepare(spec);
+  ASSERT_TRUE(supervisor) << supervisor.error().to_string();
+  const NoProcesses full(supervisor->pid);
+  if (!full.made()) GTEST_SKIP() << "needs a control group that counts processes";
+  ASSERT_TRUE(executor_->go(spec.key));
+  usleep(1'000'000);
+  EXPECT_EQ(events_->exit_count(spec.key), 0);
+  full.open();
+  EXPECT_EQ(events_->wait_exit(spec.key).outcome, Outcome::kSucceeded);
+}
+
+// Without this, a job that waits for a process could not be cancelled, or would be blamed for it.
+TEST_F(Launch, AnAttemptThatWaitsForAProcessCanBeStopped) {
+  const LaunchSpec spec = shell("j-1", "exit 0");
+  const auto supervisor = executor_->prepare(spec);
+  ASSERT_TRUE(supervisor) << supervisor.error().to_string();
+  const NoProcesses full(supervisor->pid);
+  if (!full.made()) GTEST_SKIP() << "needs a control group that counts processes";
+  ASSERT_TRUE(executor_->go(spec.key));
+  usleep(300'000);
+  ASSERT_TRUE(executor_->stop(spec.key, StopReason::kCancelled));
+  const AttemptExit record = events_->wait_exit(spec.key);
+  EXPECT_EQ(record.outcome, Outcome::kCancelled);
+  EXPECT_FALSE(std::filesystem::exists(attempt_dir(root_, spec.key).started()));
+}
+
 }  // namespace
 }  // namespace tangram::runner

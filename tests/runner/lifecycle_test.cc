@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
@@ -109,6 +110,20 @@ TEST_F(Lifecycle, StopIsHarmlessWhenRepeatedOrLate) {
   EXPECT_EQ(record.exit_status, 0);
   EXPECT_TRUE(executor_->stop(key, StopReason::kCancelled));
   EXPECT_EQ(executor_->stop({"j-2", 1}, StopReason::kCancelled).error().code, Code::kNotFound);
+}
+
+// Without this, a job that is cancelled while it starts would keep its NPUs for the whole grace, and be
+// killed without a chance to clean up.
+TEST_F(Lifecycle, AStopWhileItStartsIsNotLost) {
+  for (int round = 0; round < 30; ++round) {
+    LaunchSpec spec = shell("j-" + std::to_string(round + 1), "exec sleep 1000");
+    spec.grace_ms = 600'000;
+    const AttemptKey key = run(spec);
+    std::this_thread::sleep_for(std::chrono::milliseconds(round));
+    ASSERT_TRUE(executor_->stop(key, StopReason::kCancelled));
+    const AttemptExit record = events_->wait_exit(key);
+    ASSERT_EQ(record.outcome, Outcome::kCancelled) << "round " << round << ": " << record.message;
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ SuperviseSpec full_spec() {
   spec.launch.env = {{"A", "1"}, {"EMPTY", ""}};
   spec.launch.workdir = "/data";
   spec.launch.npus = {0, 5};
+  spec.launch.slice = {2, 133, "vir04_3c"};
   spec.launch.limits = {1500, Bytes::gib(3), 77};
   spec.launch.time_limit_ms = 1;
   spec.launch.grace_ms = 0;
@@ -43,6 +44,7 @@ TEST(Spec, EveryFieldSurvivesTheWay) {
   EXPECT_EQ(read->launch.env, spec.launch.env);
   EXPECT_EQ(read->launch.workdir, spec.launch.workdir);
   EXPECT_EQ(read->launch.npus, spec.launch.npus);
+  EXPECT_EQ(read->launch.slice, spec.launch.slice);
   EXPECT_EQ(read->launch.limits, spec.launch.limits);
   EXPECT_EQ(read->launch.time_limit_ms, 1);
   EXPECT_EQ(read->launch.grace_ms, 0);
@@ -53,6 +55,16 @@ TEST(Spec, EveryFieldSurvivesTheWay) {
   EXPECT_EQ(read->device_dir, spec.device_dir);
   EXPECT_EQ(read->mounts, spec.mounts);
   EXPECT_EQ(read->hidden_paths, spec.hidden_paths);
+}
+
+// Without this, a job of whole NPUs would be taken for one of a slice.
+TEST(Spec, NoSliceStaysNoSlice) {
+  SuperviseSpec spec = full_spec();
+  spec.launch.slice.reset();
+  const Result<SuperviseSpec> read = decode(encode(spec));
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(read->launch.slice);
+  EXPECT_EQ(read->launch.limits, spec.launch.limits);
 }
 
 // Without this, a supervisor of another version could run half a description.

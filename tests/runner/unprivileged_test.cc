@@ -34,6 +34,12 @@ int run_unprivileged(const std::string& root, const std::string& cgroup_parent) 
   for (const std::string& wall : executor->missing_walls())
     said_no_root |= wall.starts_with("no root: all jobs run as user id 65534");
   if (!said_no_root || executor->missing_walls().size() < 4) return 12;
+  LaunchSpec sliced;
+  sliced.key = {"j-3", 1};
+  sliced.argv = {"true"};
+  sliced.slice = {0, 100, "vir01"};
+  const Result<SupervisorIdentity> refused = executor->prepare(sliced);
+  if (refused || refused.error().reason != "runner.slice.no_private_devices") return 19;
   LaunchSpec spec;
   spec.key = {"j-1", 1};
   spec.argv = {"sh", "-c", "id -u; setsid sleep 300 & exit 3"};

@@ -42,6 +42,8 @@ class WallsTest : public RunnerTest {
     ASSERT_EQ(chmod(path, 0755), 0);
     major_ = unused_major();
     for (unsigned npu = 0; npu < 4; ++npu) make_node("davinci" + std::to_string(npu), npu);
+    make_node("vdavinci116", 116);
+    make_node("vdavinci117", 117);
     make_node("davinci_manager", 64);
     executor_.reset();
     events_ = std::make_unique<Events>();
@@ -176,6 +178,78 @@ TEST_F(WallsTest, DevHoldsOnlyTheJobsOwnDevices) {
   EXPECT_EQ(log_of(spec.key),
             "davinci1 davinci3 davinci_manager fd full null ptmx pts random shm stderr stdin stdout tty "
             "urandom zero 1\n");
+}
+
+// Without this, a job that was given a part of an NPU would find the whole of it, or the part of its
+// neighbour.
+TEST_F(WallsTest, OfASlicedNpuTheJobFindsItsSliceAlone) {
+  LaunchSpec spec = shell("j-1", "");
+  spec.slice = {1, 116, "vir02"};
+  spec.env.emplace_back("ASCEND_VNPU_SPECS", "vir02");
+  const std::string forgotten = devices_ + "-forgotten";
+  ASSERT_EQ(mkdir(forgotten.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(forgotten.c_str(), 0755), 0);
+  make_node_at(forgotten + "/sibling", 117);
+  make_node_at(forgotten + "/whole", 1);
+  make_node_at(forgotten + "/own", 116);
+  spec.argv = {"sh", "-c",
+               "ls /dev | tr '\n' ' '; stat -c ' %t:%T %u %a' /dev/davinci116; env | grep -c VNPU; exec 2>&1;"
+               "cat /dev/davinci116; cat " +
+                   forgotten + "/own; cat " + forgotten + "/sibling; cat " + forgotten + "/whole; true"};
+  ASSERT_EQ(run_to_end(spec).outcome, Outcome::kSucceeded);
+  std::ostringstream number;
+  number << std::hex << major_ << ":" << 116;
+  const std::string missing = ": No such device or address\n";
+  const std::string denied = ": Operation not permitted\n";
+  EXPECT_EQ(
+      log_of(spec.key),
+      "davinci116 davinci_manager fd full null ptmx pts random shm stderr stdin stdout tty urandom zero  " +
+          number.str() + " 41001 600\n1\ncat: /dev/davinci116" + missing + "cat: " + forgotten + "/own" +
+          missing + "cat: " + forgotten + "/sibling" + denied + "cat: " + forgotten + "/whole" + denied);
+}
+
+// Without this, a slice that is not there yet would be found missing by the program, deep in the vendor's
+// library.
+TEST_F(WallsTest, ASliceWithoutANodeIsNamed) {
+  LaunchSpec spec = shell("j-1", "true");
+  spec.slice = {0, 100, "vir01"};
+  const Result<SupervisorIdentity> prepared = executor_->prepare(spec);
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().code, Code::kUnavailable) << prepared.error().to_string();
+  EXPECT_NE(prepared.error().to_string().find(devices_ + "/vdavinci100 is not a device node"),
+            std::string::npos)
+      << prepared.error().to_string();
+}
+
+// Without this, a restart of the daemon would leave a running program without its slice, or let it reach
+// more.
+TEST_F(WallsTest, AnAdoptedJobKeepsItsSlice) {
+  const std::string forgotten = devices_ + "-forgotten";
+  ASSERT_EQ(mkdir(forgotten.c_str(), 0755), 0);
+  ASSERT_EQ(chmod(forgotten.c_str(), 0755), 0);
+  make_node_at(forgotten + "/sibling", 117);
+  LaunchSpec spec =
+      shell("j-1", "exec 2>&1; touch up; until [ -e go ]; do sleep 0.01; done; cat /dev/davinci116; cat " +
+                       forgotten + "/sibling; true");
+  spec.slice = {1, 116, "vir02"};
+  const AttemptKey key = run(spec);
+  ASSERT_TRUE(wait_until([&] { return access((work_dir(key) + "/up").c_str(), F_OK) == 0; }));
+  EXPECT_TRUE(executor_->may_live(key));
+  executor_.reset();
+  events_ = std::make_unique<Events>();
+  ProcessExecutorConfig with_devices = config();
+  with_devices.device_dir = devices_;
+  executor_ = make_process_executor(with_devices);
+  ASSERT_TRUE(executor_->start(events_->sink()));
+  EXPECT_TRUE(executor_->may_live(key)) << "nobody has adopted it yet";
+  ASSERT_TRUE(executor_->adopt(key, std::nullopt));
+  std::ofstream(work_dir(key) + "/go") << "";
+  EXPECT_EQ(events_->wait_exit(key).outcome, Outcome::kSucceeded);
+  EXPECT_EQ(log_of(key), "cat: /dev/davinci116: No such device or address\ncat: " + forgotten +
+                             "/sibling: Operation not permitted\n");
+  EXPECT_FALSE(executor_->may_live(key));
+  ASSERT_TRUE(executor_->remove(key));
+  EXPECT_FALSE(executor_->may_live(key));
 }
 
 // Without this, a job could reach a foreign NPU through another path, a node of its own making, or a new

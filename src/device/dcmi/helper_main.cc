@@ -11,9 +11,11 @@
 #include <string>
 #include <string_view>
 
+#include "device/dcmi/fault_inbox.h"
 #include "device/dcmi/helper_protocol.h"
 #include "device/dcmi/library.h"
 #include "device/dcmi/vendor_reader.h"
+#include "device/dcmi/vendor_slices.h"
 
 namespace {
 
@@ -47,38 +49,86 @@ HelperAnswer listed(Field<std::vector<std::int32_t>> list, std::string_view vend
   return answer;
 }
 
-HelperAnswer open_library(const HelperRequest& request, std::optional<VendorReader>& reader) {
+HelperAnswer outcome(std::int32_t code, std::string_view vendor_call) {
+  return code == abi::kOk ? done() : failed(std::string(vendor_call), code);
+}
+
+// The library, opened and initialised.
+struct Vendor {
+  explicit Vendor(const Symbols& symbols)
+      : reader(symbols, caller), slices(symbols, caller), faults(symbols, caller) {}
+
+  VendorCaller caller{announce};
+  VendorReader reader;
+  VendorSlices slices;
+  FaultInbox faults;
+};
+
+HelperAnswer open_library(const HelperRequest& request, std::optional<Vendor>& vendor) {
   auto library = load_library(request.texts);
   if (!library) return failed(library.error().message, 0);
-  reader.emplace(library->symbols, announce);
-  const std::int32_t code = reader->init();
+  vendor.emplace(library->symbols);
+  const std::int32_t code = vendor->reader.init();
   if (code != abi::kOk) {
-    reader.reset();
+    vendor.reset();
     return failed("dcmi_init of " + library->path, code);
   }
   HelperAnswer answer = done();
   answer.text = library->path;
-  answer.driver_version = reader->driver_version().value;
   return answer;
 }
 
-HelperAnswer serve(const HelperRequest& request, std::optional<VendorReader>& reader) {
-  if (request.operation == Operation::kOpen) return open_library(request, reader);
-  if (!reader) return failed("the library is not open", 0);
+HelperAnswer list_cards(Vendor& vendor) {
+  HelperAnswer answer = listed(vendor.reader.cards(), "dcmi_get_card_list");
+  // Asked anew each time: a driver can be replaced while this process goes on.
+  answer.driver_version = vendor.reader.driver_version().value;
+  return answer;
+}
+
+HelperAnswer create(Vendor& vendor, const HelperRequest& request) {
+  const std::string name = request.texts.empty() ? std::string() : request.texts.front();
+  const auto created = vendor.slices.create(request.address, request.number, name, request.vgroup);
+  HelperAnswer answer = outcome(created.code, "dcmi_create_vdevice");
+  if (created.valid) answer.numbers = {static_cast<std::int32_t>(created.value)};
+  return answer;
+}
+
+HelperAnswer serve(const HelperRequest& request, std::optional<Vendor>& vendor) {
+  if (request.operation == Operation::kOpen) return open_library(request, vendor);
+  if (!vendor) return failed("the library is not open", 0);
   HelperAnswer answer = done();
   switch (request.operation) {
     case Operation::kOpen:
       break;
     case Operation::kListCards:
-      return listed(reader->cards(), "dcmi_get_card_list");
+      return list_cards(*vendor);
     case Operation::kListDevices:
-      return listed(reader->npus_of(request.address.card), "dcmi_get_device_num_in_card");
+      return listed(vendor->reader.npus_of(request.address.card), "dcmi_get_device_num_in_card");
     case Operation::kIdentify:
-      answer.identity = reader->identify(request.address);
+      answer.identity = vendor->reader.identify(request.address);
       break;
     case Operation::kRead:
-      answer.telemetry = reader->read(request.address);
+      answer.telemetry = vendor->reader.read(request.address);
       break;
+    case Operation::kReadSlices:
+      answer.slicing = vendor->slices.read(request.address);
+      break;
+    case Operation::kReadModes:
+      answer.modes = vendor->slices.modes();
+      break;
+    case Operation::kTakeEvents:
+      answer.events = vendor->faults.take();
+      break;
+    case Operation::kCreateSlice:
+      return create(*vendor, request);
+    case Operation::kDestroySlice:
+      return outcome(vendor->slices.destroy(request.address, request.number), "dcmi_set_destroy_vdevice");
+    case Operation::kSetSlicesRecover:
+      return outcome(vendor->slices.set_slices_recover(request.number == 1),
+                     "dcmi_set_vnpu_config_recover_mode");
+    case Operation::kSetDeviceShare:
+      return outcome(vendor->slices.set_device_share(request.address, request.number == 1),
+                     "dcmi_set_device_share_enable");
   }
   return answer;
 }
@@ -95,12 +145,12 @@ int main() {
     return 2;
   }
   close_range(kHelperChannelFd + 1, ~0U, 0);
-  std::optional<VendorReader> reader;
+  std::optional<Vendor> vendor;
   std::string frame;
   while (read_frame(kHelperChannelFd, frame)) {
     const auto request = decode_request(frame);
     if (!request) return 1;
-    if (!write_frame(kHelperChannelFd, encode(serve(*request, reader)))) return 1;
+    if (!write_frame(kHelperChannelFd, encode(serve(*request, vendor)))) return 1;
   }
   return 0;
 }

@@ -7,8 +7,53 @@
 #include <cerrno>
 #include <concepts>
 
+#include "device/dcmi/plausible.h"
+
 namespace tangram::device {
 namespace {
+
+// One list of members for both directions, so that they cannot drift apart.
+template <class Codec, class Use>
+void visit_use(Codec& codec, Use& use) {
+  codec.item(use.pid);
+  codec.item(use.bytes);
+}
+
+template <class Codec, class Resources>
+void visit_resources(Codec& codec, Resources& resources) {
+  codec.item(resources.ai_cores_milli);
+  codec.item(resources.memory_bytes);
+  codec.item(resources.ai_cpus);
+  codec.item(resources.vpc_milli);
+  codec.item(resources.venc_milli);
+  codec.item(resources.vdec_milli);
+  codec.item(resources.jpegd_milli);
+  codec.item(resources.jpege_milli);
+  codec.item(resources.pngd_milli);
+}
+
+template <class Codec, class Vnpu>
+void visit_vnpu(Codec& codec, Vnpu& vnpu) {
+  codec.item(vnpu.id);
+  codec.item(vnpu.template_name);
+  codec.item(vnpu.container_used);
+  codec.item(vnpu.container_id);
+  codec.item(vnpu.vgroup_id);
+  visit_resources(codec, vnpu.resources);
+  codec.item(vnpu.memory_usable_bytes);
+  codec.item(vnpu.memory_used_bytes);
+  codec.item(vnpu.aicore_percent);
+}
+
+template <class Codec, class Event>
+void visit_event(Codec& codec, Event& event) {
+  codec.item(event.code);
+  codec.item(event.logic_id);
+  codec.item(event.severity);
+  codec.item(event.assertion);
+  codec.item(event.raised_at_ms);
+  codec.item(event.name);
+}
 
 class Encoder {
  public:
@@ -28,10 +73,9 @@ class Encoder {
     item(static_cast<std::uint32_t>(size));
     bytes_.append(text, 0, size);
   }
-  void item(const ProcessUse& use) {
-    item(use.pid);
-    item(use.bytes);
-  }
+  void item(const ProcessUse& use) { visit_use(*this, use); }
+  void item(const VnpuReading& vnpu) { visit_vnpu(*this, vnpu); }
+  void item(const EventReading& event) { visit_event(*this, event); }
   template <class T>
   void item(const std::vector<T>& list) {
     const std::size_t size = std::min(list.size(), kListItemsMax);
@@ -65,7 +109,7 @@ class Decoder {
     value = static_cast<T>(bits);
     rest_.remove_prefix(sizeof(T));
   }
-  void item(Operation& operation) { enumerator(operation, Operation::kRead); }
+  void item(Operation& operation) { enumerator(operation, Operation::kSetDeviceShare); }
   void item(AnswerKind& kind) { enumerator(kind, AnswerKind::kFailed); }
   void item(std::string& text) {
     const std::size_t size = count(kTextBytesMax);
@@ -73,10 +117,9 @@ class Decoder {
     text.assign(rest_.substr(0, size));
     rest_.remove_prefix(size);
   }
-  void item(ProcessUse& use) {
-    item(use.pid);
-    item(use.bytes);
-  }
+  void item(ProcessUse& use) { visit_use(*this, use); }
+  void item(VnpuReading& vnpu) { visit_vnpu(*this, vnpu); }
+  void item(EventReading& event) { visit_event(*this, event); }
   template <class T>
   void item(std::vector<T>& list) {
     const std::size_t size = count(kListItemsMax);
@@ -124,13 +167,14 @@ class Decoder {
   bool good_ = true;
 };
 
-// One list of members for both directions, so that they cannot drift apart.
 template <class Codec, class Request>
 void visit_request(Codec& codec, Request& request) {
   codec.item(request.operation);
   codec.item(request.address.card);
   codec.item(request.address.device);
   codec.item(request.texts);
+  codec.item(request.number);
+  codec.item(request.vgroup);
 }
 
 template <class Codec, class Answer>
@@ -151,6 +195,7 @@ void visit_answer(Codec& codec, Answer& answer) {
   codec.item(identity.slot_id);
   codec.item(identity.pcie_address);
   codec.item(identity.uuid);
+  codec.item(identity.mcu_version);
   auto& telemetry = answer.telemetry;
   codec.item(telemetry.health);
   codec.item(telemetry.error_codes);
@@ -160,6 +205,14 @@ void visit_answer(Codec& codec, Answer& answer) {
   codec.item(telemetry.temperature_celsius);
   codec.item(telemetry.power_tenth_watts);
   codec.item(telemetry.processes);
+  auto& slicing = answer.slicing;
+  codec.item(slicing.vnpus);
+  visit_resources(codec, slicing.total);
+  visit_resources(codec, slicing.free);
+  codec.item(slicing.device_share);
+  codec.item(answer.modes.slices_recover);
+  codec.item(answer.modes.for_containers);
+  codec.item(answer.events);
 }
 
 tl::unexpected<Error> malformed(const char* what, std::size_t size) {
@@ -217,6 +270,13 @@ Result<HelperAnswer> decode_answer(std::string_view bytes) {
   Decoder decoder(bytes);
   visit_answer(decoder, answer);
   if (!decoder.complete()) return malformed("answer", bytes.size());
+  make_printable(answer.text);
+  make_printable(answer.driver_version);
+  drop_implausible(answer.identity);
+  drop_implausible(answer.telemetry);
+  drop_implausible(answer.slicing);
+  drop_implausible(answer.modes);
+  drop_implausible(answer.events);
   return answer;
 }
 

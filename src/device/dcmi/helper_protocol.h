@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "device/dcmi/reading.h"
+#include "model/slice.h"
 
 namespace tangram::device {
 
@@ -22,16 +23,26 @@ inline constexpr int kHelperChannelFd = 3;
 
 enum class Operation : std::uint8_t {
   kOpen,         // texts = paths to try, in order; loads the library and calls dcmi_init
-  kListCards,    // -> numbers = card ids
+  kListCards,    // -> numbers = card ids, driver_version
   kListDevices,  // card -> numbers = device ids that are NPUs
   kIdentify,     // card, device -> identity
   kRead,         // card, device -> telemetry
+  kReadSlices,   // card, device -> slicing
+  kReadModes,    // -> modes
+  kTakeEvents,   // -> events
+  kCreateSlice,  // card, device, number = vNPU id, vgroup, texts = {template} -> numbers = {id as the library
+                 // gave it}
+  kDestroySlice,      // card, device, number = vNPU id
+  kSetSlicesRecover,  // number = 0 or 1
+  kSetDeviceShare,    // card, device, number = 0 or 1
 };
 
 struct HelperRequest {
   Operation operation = Operation::kOpen;
   NpuAddress address;
   std::vector<std::string> texts;
+  std::uint32_t number = 0;
+  std::int32_t vgroup = kNoVgroup;
 };
 
 enum class AnswerKind : std::uint8_t { kCalling, kDone, kFailed };
@@ -42,13 +53,17 @@ struct HelperAnswer {
       text;  // kCalling: the vendor call; kDone of kOpen: the library's path; kFailed: what went wrong
   std::int32_t code = 0;  // kFailed: the vendor's code, 0 if it is none of the vendor's
   std::vector<std::int32_t> numbers;
-  std::string driver_version;  // kDone of kOpen; empty if unknown
+  std::string driver_version;  // kDone of kListCards; empty if unknown
   NpuIdentity identity;
   NpuTelemetry telemetry;
+  NpuSlicing slicing;
+  HostModes modes;
+  Field<std::vector<EventReading>> events;
 };
 
 // Encoding cannot fail: sizes past the bounds are cut. Decoding refuses truncated, oversized and trailing
-// bytes with kDataLoss.
+// bytes with kDataLoss. Of an answer it keeps only what can be (plausible.h), and shows control characters of
+// its texts as '?'.
 std::string encode(const HelperRequest& request);
 std::string encode(const HelperAnswer& answer);
 Result<HelperRequest> decode_request(std::string_view bytes);

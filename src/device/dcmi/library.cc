@@ -34,6 +34,17 @@ Symbols find_symbols(void* handle) {
   find(handle, "dcmi_get_device_power_info", symbols.power);
   find(handle, "dcmi_mcu_get_power_info", symbols.mcu_power);
   find(handle, "dcmi_get_device_resource_info", symbols.processes);
+  find(handle, "dcmi_mcu_get_version", symbols.mcu_version);
+  find(handle, "dcmi_create_vdevice", symbols.create_vnpu);
+  find(handle, "dcmi_set_destroy_vdevice", symbols.destroy_vnpu);
+  find(handle, "dcmi_get_device_info", symbols.device_info);
+  find(handle, "dcmi_get_vdevice_mode", symbols.vnpu_mode);
+  find(handle, "dcmi_get_vnpu_config_recover_mode", symbols.recover_mode);
+  find(handle, "dcmi_set_vnpu_config_recover_mode", symbols.set_recover_mode);
+  find(handle, "dcmi_get_device_share_enable", symbols.device_share);
+  find(handle, "dcmi_set_device_share_enable", symbols.set_device_share);
+  find(handle, "dcmi_subscribe_fault_event", symbols.subscribe_events);
+  find(handle, "dcmi_get_fault_event", symbols.event);
   return symbols;
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/result.h"
 #include "device/dcmi/abi.h"
+#include "device/dcmi/abi_event.h"
+#include "device/dcmi/abi_vnpu.h"
 
 namespace tangram::device {
 
@@ -32,6 +34,17 @@ struct Symbols {
   abi::GetPower* power = nullptr;
   abi::GetMcuPower* mcu_power = nullptr;
   abi::GetProcesses* processes = nullptr;
+  abi::GetMcuVersion* mcu_version = nullptr;
+  abi::CreateVnpu* create_vnpu = nullptr;
+  abi::DestroyVnpu* destroy_vnpu = nullptr;
+  abi::GetDeviceInfo* device_info = nullptr;
+  abi::GetVnpuMode* vnpu_mode = nullptr;
+  abi::GetRecoverMode* recover_mode = nullptr;
+  abi::SetRecoverMode* set_recover_mode = nullptr;
+  abi::GetDeviceShare* device_share = nullptr;
+  abi::SetDeviceShare* set_device_share = nullptr;
+  abi::SubscribeEvents* subscribe_events = nullptr;
+  abi::GetEvent* event = nullptr;
 };
 
 struct Library {

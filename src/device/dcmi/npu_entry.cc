@@ -63,10 +63,17 @@ std::string note_of(const NpuTelemetry& telemetry, Health health) {
   return codes_note(telemetry.error_codes);
 }
 
+using Time = std::chrono::steady_clock::time_point;
+
 template <class To, class From>
-Sample<To> sample_of(const Field<From>& field, std::int64_t scale = 1) {
+Sample<To> sample_of(const Field<From>& field, Time at) {
   if (!field.valid) return {};
-  return Sample<To>::known(To(static_cast<std::int64_t>(field.value) * scale));
+  return Sample<To>::known(static_cast<To>(field.value), at);
+}
+
+Sample<Bytes> bytes_of(const Field<std::uint64_t>& field, Time at) {
+  if (!field.valid) return {};
+  return Sample<Bytes>::known(Bytes(static_cast<std::int64_t>(field.value)), at);
 }
 
 }  // namespace
@@ -80,24 +87,24 @@ DeviceNpu entry_of(NpuAddress at, const NpuIdentity& identity) {
   entry.physical_id = identity.phy_id.value;
   entry.chip = identity.chip_name.value;
   entry.board_id = {identity.board_id.value, identity.board_id.valid};
+  entry.mcu_version = identity.mcu_version.value;
   if (identity.aicore_count.valid) {
     entry.ai_cores = Sample<std::int32_t>::known(static_cast<std::int32_t>(identity.aicore_count.value));
   }
   return entry;
 }
 
-void fill_telemetry(const NpuTelemetry& telemetry, DeviceNpu& entry) {
+void fill_telemetry(const NpuTelemetry& telemetry, Time at, DeviceNpu& entry) {
   entry.health = health_of(telemetry.health);
   entry.health_note = note_of(telemetry, entry.health);
-  entry.memory_total = sample_of<Bytes>(telemetry.memory_total_bytes);
-  entry.memory_used = sample_of<Bytes>(telemetry.memory_used_bytes);
-  if (telemetry.aicore_percent.valid) {
-    entry.ai_core_percent =
-        Sample<std::int32_t>::known(static_cast<std::int32_t>(telemetry.aicore_percent.value));
-  }
-  entry.temperature_celsius = {telemetry.temperature_celsius.value, telemetry.temperature_celsius.valid};
-  entry.power_milliwatt = {telemetry.power_tenth_watts.value * 100, telemetry.power_tenth_watts.valid};
+  entry.memory_total = bytes_of(telemetry.memory_total_bytes, at);
+  entry.memory_used = bytes_of(telemetry.memory_used_bytes, at);
+  entry.ai_core_percent = sample_of<std::int32_t>(telemetry.aicore_percent, at);
+  entry.temperature_celsius = sample_of<std::int32_t>(telemetry.temperature_celsius, at);
+  entry.power_milliwatt = sample_of<std::int32_t>(telemetry.power_tenth_watts, at);
+  entry.power_milliwatt.value *= 100;
   entry.processes.valid = telemetry.processes.valid;
+  entry.processes.at = at;
   entry.processes.value.clear();
   for (const ProcessUse& use : telemetry.processes.value) {
     entry.processes.value.push_back({use.pid, Bytes(static_cast<std::int64_t>(use.bytes))});

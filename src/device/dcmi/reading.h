@@ -46,6 +46,7 @@ struct NpuIdentity {
   Field<std::uint32_t> slot_id;
   Field<std::string> pcie_address;  // "0000:C1:00.0"
   Field<std::string> uuid;          // the VDIE number, five groups of eight hex digits
+  Field<std::string> mcu_version;   // of the board's controller
 };
 
 struct ProcessUse {
@@ -63,6 +64,54 @@ struct NpuTelemetry {
   Field<std::int32_t> temperature_celsius;
   Field<std::int32_t> power_tenth_watts;
   Field<std::vector<ProcessUse>> processes;
+};
+
+// Counts in thousandths: the driver counts in fractions.
+struct ResourceReading {
+  Field<std::uint32_t> ai_cores_milli;
+  Field<std::uint64_t> memory_bytes;
+  Field<std::uint32_t> ai_cpus;
+  Field<std::uint32_t> vpc_milli;
+  Field<std::uint32_t> venc_milli;
+  Field<std::uint32_t> vdec_milli;
+  Field<std::uint32_t> jpegd_milli;
+  Field<std::uint32_t> jpege_milli;
+  Field<std::uint32_t> pngd_milli;
+};
+
+struct VnpuReading {
+  std::uint32_t id = 0;
+  Field<std::string> template_name;
+  Field<bool> container_used;
+  Field<std::uint64_t> container_id;
+  Field<std::uint32_t> vgroup_id;
+  ResourceReading resources;
+  Field<std::uint64_t> memory_usable_bytes;
+  Field<std::uint64_t> memory_used_bytes;
+  Field<std::uint32_t> aicore_percent;
+};
+
+// How one NPU is cut.
+struct NpuSlicing {
+  Field<std::vector<VnpuReading>> vnpus;  // ascending by id
+  ResourceReading total;
+  ResourceReading free;
+  Field<bool> device_share;
+};
+
+// Settings of the whole machine.
+struct HostModes {
+  Field<bool> slices_recover;  // vNPUs are cut again after a reboot
+  Field<bool> for_containers;  // false: for virtual machines
+};
+
+struct EventReading {
+  std::uint32_t code = 0;
+  std::uint32_t logic_id = 0;
+  std::uint8_t severity = 0;
+  std::uint8_t assertion = 0;  // 0 recovered, 1 occurred, 2 once
+  std::uint64_t raised_at_ms = 0;
+  std::string name;
 };
 
 }  // namespace tangram::device

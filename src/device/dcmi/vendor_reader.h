@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "device/dcmi/library.h"
 #include "device/dcmi/reading.h"
+#include "device/dcmi/vendor_call.h"
 
 namespace tangram::device {
 
@@ -17,8 +16,7 @@ namespace tangram::device {
 // counts are bounded, 0xFF fill and impossible values become kCodeImplausible, texts lose control characters.
 class VendorReader {
  public:
-  // `calling` hears the name of each vendor function just before it is called.
-  VendorReader(const Symbols& symbols, std::function<void(std::string_view)> calling);
+  VendorReader(const Symbols& symbols, const VendorCaller& caller);
 
   std::int32_t init();
   Field<std::string> driver_version();
@@ -29,9 +27,7 @@ class VendorReader {
   NpuTelemetry read(NpuAddress at);
 
  private:
-  template <class Function, class... Arguments>
-  std::int32_t call(std::string_view name, Function* function, Arguments... arguments);
-
+  Field<std::string> mcu_version(std::int32_t card);
   void read_chip(NpuAddress at, NpuIdentity& identity);
   void read_board(NpuAddress at, NpuIdentity& identity);
   void read_memory(NpuAddress at, NpuTelemetry& telemetry);
@@ -40,7 +36,7 @@ class VendorReader {
   Field<std::vector<ProcessUse>> processes(NpuAddress at);
 
   Symbols symbols_;
-  std::function<void(std::string_view)> calling_;
+  VendorCaller call_;
 };
 
 }  // namespace tangram::device
