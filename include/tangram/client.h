@@ -1,4 +1,4 @@
-// The C++ client of Tangram: tenants and quotas, jobs, and leases of NPUs.
+// The C++ client of Tangram: tenants and quotas, jobs, leases of NPUs, events and the health of devices.
 //
 //   #include <tangram/client.h>
 //
@@ -15,10 +15,10 @@
 // kUnavailable "client.unreachable" and "client.connection_lost", kDeadlineExceeded "client.timeout". Nothing
 // is sent twice unless it may be. Units are those of types.h.
 //
-// Threads: a Client and a Lease may be used from several threads at a time, and outlive each
+// Threads: a Client, a Lease and a Subscription may be used from several threads at a time, and outlive each
 // other in any order; moving or destroying an object must not meet another call of it. Handlers run on a
-// thread of the lease that they belong to, one call at a time; they must not destroy it and must not throw.
-// Destroying a lease waits for a handler that runs.
+// thread of the lease or subscription that they belong to, one call at a time; they must not destroy it and
+// must not throw. Destroying a lease or subscription waits for a handler that runs.
 #pragma once
 
 #include <functional>
@@ -35,8 +35,13 @@ namespace tangram::api {
 
 struct ConnectOptions {
   // "/run/tangram/tangram.sock" or "unix:/…": the socket of a daemon on this machine, where the user is known
-  // by the kernel. Empty: $TANGRAM_SOCKET, else /run/tangram/tangram.sock.
-  std::string endpoint;
+  // by the kernel. "https://HOST:PORT": a daemon anywhere, where a token says who asks; plain "http://" is
+  // for 127.0.0.1 only. Empty: $TANGRAM_SERVER, else $TANGRAM_SOCKET, else /run/tangram/tangram.sock.
+  std::string endpoint = {};
+  // A file of the caller's own, mode 600, that holds the token. Empty: the token in $TANGRAM_TOKEN, if any.
+  std::string token_file = {};
+  // PEM: whose certificates are trusted. Empty: $TANGRAM_CA_FILE, else those that the system trusts.
+  std::string ca_file = {};
   milliseconds timeout{30'000};  // of one call; those that wait add their own time
 };
 
@@ -90,11 +95,72 @@ class Lease {
   std::unique_ptr<Impl> impl_;
 };
 
+// ---- events
+
+// One change, in the order in which changes became durable. Fields that do not belong to its type are empty.
+struct Event {
+  std::string cursor;  // go on behind it: EventQuery::after
+  TimePoint at;
+  std::string type;  // "job.running", "npu.health", "tenant.changed", …: docs/api.md. New ones may come
+  std::string tenant;
+  std::string job;                   // id
+  std::optional<JobState> state;     // of the job since then
+  std::vector<std::uint32_t> npus;   // that the job holds, or held
+  std::optional<std::uint32_t> npu;  // of npu.* events
+  std::optional<Health> health;      // of the NPU since then
+  std::optional<Health> health_before;
+  std::optional<Outcome> outcome;
+  std::string json;  // the whole document
+};
+
+// Of which events. Empty fields do not restrict.
+struct EventQuery {
+  std::string tenant = {};  // with its subtree
+  std::string job = {};     // id, tenant/name or name
+  std::optional<std::uint32_t> npu = {};
+  std::vector<std::string> types = {};  // "job.ended", "npu.*"
+  std::string after = {};               // a cursor, or "oldest"; empty: from now on
+};
+
+using EventHandler = std::function<void(const Event&)>;
+// Why no more will come: the service said so ("events.cursor.gone": events after the cursor are not kept any
+// more). A daemon that is away is no reason; it is waited for.
+using EndHandler = std::function<void(const Error&)>;
+
+// How the health of an NPU changed.
+struct HealthChange {
+  std::uint32_t npu = 0;
+  std::optional<Health> before;  // absent: this is the first that is heard of it
+  Health now = Health::kUnknown;
+  std::string note;  // why it is not kOk, as far as it is known
+};
+
+using HealthHandler = std::function<void(const HealthChange&)>;
+
+// A reader of events. It goes on across restarts of the daemon: each event comes once, in order.
+class Subscription {
+ public:
+  Subscription(Subscription&& other) noexcept;
+  Subscription& operator=(Subscription&& other) noexcept;
+  ~Subscription();  // no handler is called any more when it returns
+
+  std::string cursor() const;  // behind the last event that was handled
+  bool ended() const;          // EndHandler has been called
+
+  struct Impl;
+  explicit Subscription(std::unique_ptr<Impl> impl);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
 // ---- the client
 
 class Client {
  public:
-  // Fails with "client.unreachable" when nobody answers there.
+  // Fails with "client.unreachable" when nobody answers there, "client.tls.untrusted" when it is somebody
+  // else, "client.server.invalid", "client.token_file.unreadable", "client.token_file.exposed" or
+  // "client.token.invalid" when the options cannot be used.
   static Result<Client> connect(const ConnectOptions& options = {});
 
   Client(Client&& other) noexcept;
@@ -128,6 +194,12 @@ class Client {
   // gives up with kNotNow, the reason that the lease waits for, and its numbers.
   Result<Lease> allocate(const LeaseRequest& request, std::optional<milliseconds> timeout = std::nullopt,
                          LeaseHandler on_change = {}) const;
+
+  Result<Subscription> subscribe(const EventQuery& query, EventHandler on_event,
+                                 EndHandler on_end = {}) const;
+  // Called for each NPU once before this returns, then for each change. What changed while the daemon was
+  // away comes when it is back.
+  Result<Subscription> watch_health(HealthHandler on_change, EndHandler on_end = {}) const;
 
   struct Impl;
   explicit Client(std::shared_ptr<Impl> impl);

@@ -2,6 +2,7 @@
 //
 // Units, everywhere: memory in bytes (IEC in texts: 1 GiB is 1 << 30), bandwidth in bits per second, times in
 // milliseconds, an NPU is its physical id (N of /dev/davinciN). An absent optional means what the field says.
+// Everything that is sent has a default, so that {.tenant = "team-a", .npus = 2} is a whole request.
 #pragma once
 
 #include <chrono>
@@ -22,30 +23,30 @@ enum class Priority : std::uint8_t { kHigh, kNormal, kLow };
 
 // Host resources of one job. Absent: the tenant's default, and without one the daemon's.
 struct HostLimits {
-  std::optional<std::int64_t> cpu_milli;  // thousandths of a core
-  std::optional<std::int64_t> memory_bytes;
-  std::optional<std::int64_t> processes;
+  std::optional<std::int64_t> cpu_milli = {};  // thousandths of a core
+  std::optional<std::int64_t> memory_bytes = {};
+  std::optional<std::int64_t> processes = {};
 };
 
 // What a tenant with its subtree may hold at once. Absent: unlimited.
 struct Quota {
-  std::optional<std::int64_t> npus;
-  std::optional<std::int64_t> memory_per_npu_bytes;  // that one job may need on each NPU
-  std::optional<std::int64_t> memory_total_bytes;
-  std::optional<std::int64_t> ai_cores;
-  std::optional<std::int64_t> running_jobs;
-  std::optional<milliseconds> run_time;             // longest time limit of one job
-  std::optional<std::vector<Priority>> priorities;  // that may be used; absent: all
-  std::optional<std::int64_t> bandwidth_bps;        // booked; nothing shapes traffic
+  std::optional<std::int64_t> npus = {};
+  std::optional<std::int64_t> memory_per_npu_bytes = {};  // that one job may need on each NPU
+  std::optional<std::int64_t> memory_total_bytes = {};
+  std::optional<std::int64_t> ai_cores = {};
+  std::optional<std::int64_t> running_jobs = {};
+  std::optional<milliseconds> run_time = {};             // longest time limit of one job
+  std::optional<std::vector<Priority>> priorities = {};  // that may be used; absent: all
+  std::optional<std::int64_t> bandwidth_bps = {};        // booked; nothing shapes traffic
 };
 
 struct Tenant {
-  std::string name;    // lower-case letters, digits and inner '-', at most 63
-  std::string parent;  // empty: at the top
-  Quota quota;
-  std::optional<std::uint32_t> uid;    // jobs run as this user; absent: one of the daemon's range
-  std::vector<std::uint32_t> members;  // further users that may act for this tenant
-  HostLimits job_defaults;             // for jobs that do not say; also the most that one may ask for
+  std::string name = {};    // lower-case letters, digits and inner '-', at most 63
+  std::string parent = {};  // empty: at the top
+  Quota quota = {};
+  std::optional<std::uint32_t> uid = {};    // jobs run as this user; absent: one of the daemon's range
+  std::vector<std::uint32_t> members = {};  // further users that may act for this tenant
+  HostLimits job_defaults = {};             // for jobs that do not say; also the most that one may ask for
 };
 
 // What a tenant with its subtree holds at a moment.
@@ -67,37 +68,46 @@ struct TenantStatus {
 // What happens when an attempt is lost, or the program fails.
 enum class Restart : std::uint8_t { kNever, kOnLost, kOnFailure };
 
+// A slice of one NPU: the smallest template with at least this much of both, or the whole NPU where no
+// template is large enough.
+struct SliceRequest {
+  std::optional<std::int64_t> memory_bytes = {};  // nominal; absent: as much as comes with the cores
+  std::int32_t ai_cores = 0;                      // 0: as many as come with the memory
+};
+
 struct JobRequest {
-  std::string tenant;  // empty: the caller's own
-  std::string name;    // unique among the tenant's unfinished jobs; empty: the job's id
+  std::string tenant = {};  // empty: the caller's own
+  std::string name = {};    // unique among the tenant's unfinished jobs; empty: the job's id
   std::int64_t npus = 1;
-  std::optional<std::int64_t> memory_per_npu_bytes;  // absent: what the NPU and the quota allow
+  std::optional<std::int64_t> memory_per_npu_bytes = {};  // absent: what the NPU and the quota allow
+  std::optional<SliceRequest> slice = {};  // instead of whole NPUs: npus stays 1, memory is its own
   std::int64_t bandwidth_bps = 0;
   Priority priority = Priority::kNormal;
-  std::optional<milliseconds> time_limit;  // per attempt; absent: the tenant's maximum
-  bool no_wait = false;                    // refuse it instead of letting it wait
+  std::optional<milliseconds> time_limit = {};  // per attempt; absent: the tenant's maximum
+  bool no_wait = false;                         // refuse it instead of letting it wait
   Restart restart = Restart::kNever;
-  std::int32_t restarts_max = 0;     // kOnFailure
-  std::vector<std::string> command;  // the program and its arguments
-  std::map<std::string, std::string> env;
-  std::string workdir;  // absolute; empty: a directory of the job's own
-  HostLimits host;
-  Labels labels;
+  std::int32_t restarts_max = 0;          // kOnFailure
+  std::vector<std::string> command = {};  // the program and its arguments
+  std::map<std::string, std::string> env = {};
+  std::string workdir = {};  // absolute; empty: a directory of the job's own
+  HostLimits host = {};
+  Labels labels = {};
   // A second submission with the same key is the first one. Empty: the client makes one for each call, so
   // that an answer that was lost is asked for again and never means a second job.
-  std::string idempotency_key;
+  std::string idempotency_key = {};
 };
 
 struct LeaseRequest {
-  std::string tenant;
-  std::string name;
+  std::string tenant = {};
+  std::string name = {};
   std::int64_t npus = 1;
-  std::optional<std::int64_t> memory_per_npu_bytes;
+  std::optional<std::int64_t> memory_per_npu_bytes = {};
+  std::optional<SliceRequest> slice = {};
   std::int64_t bandwidth_bps = 0;
   Priority priority = Priority::kNormal;
-  std::optional<milliseconds> time_limit;  // then the lease is to be released, and after a grace it ends
+  std::optional<milliseconds> time_limit = {};  // then the lease is to be released, and after a grace it ends
   bool no_wait = false;
-  Labels labels;
+  Labels labels = {};
 };
 
 enum class JobState : std::uint8_t {
@@ -126,6 +136,15 @@ struct Reason {
   std::string hint;
 };
 
+// A slice of an NPU that a job has.
+struct Slice {
+  std::string template_name;             // as the driver knows it, "vir04"
+  std::int64_t memory_bytes = 0;         // nominal: what is charged
+  std::int64_t usable_memory_bytes = 0;  // what a program inside finds
+  std::int32_t ai_cores = 0;
+  std::optional<std::int32_t> vgroup;  // of a 310P
+};
+
 struct Job {
   std::string id;  // "j-17"
   bool is_lease = false;
@@ -137,9 +156,12 @@ struct Job {
   std::optional<std::int64_t> position;  // in the queue, from 1
   std::int64_t npus_requested = 1;
   std::optional<std::int64_t> memory_per_npu_bytes;
+  std::optional<SliceRequest> slice_requested;  // absent: whole NPUs
   std::optional<milliseconds> time_limit;
   std::int32_t attempt = 0;         // the present or last try; 0: none yet
   std::vector<std::uint32_t> npus;  // held, or held last; the first is the primary device
+  // Of that NPU; absent: all of it, also where a slice was asked for and no template is large enough.
+  std::optional<Slice> slice;
   Labels labels;
   TimePoint submitted_at;
   std::optional<TimePoint> started_at;
@@ -154,9 +176,9 @@ struct Job {
 
 // Which jobs are listed. Empty fields do not restrict.
 struct JobQuery {
-  std::string tenant;  // with its subtree
-  Labels labels;       // all of them
-  std::optional<JobState> state;
+  std::string tenant = {};  // with its subtree
+  Labels labels = {};       // all of them
+  std::optional<JobState> state = {};
   bool ended_too = false;
 };
 

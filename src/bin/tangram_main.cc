@@ -9,17 +9,20 @@
 
 #include "base/standard_files.h"
 #include "cli/app.h"
+#include "cli/locale.h"
 
 namespace {
 
 constexpr std::size_t kWidthLeast = 40;
 
+// Empty when it is not set.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 bool wants_colour(int descriptor) {
-  const char* no_colour = std::getenv("NO_COLOR");
-  if (no_colour != nullptr && no_colour[0] != '\0') return false;
-  const char* terminal = std::getenv("TERM");
-  if (terminal != nullptr && std::string(terminal) == "dumb") return false;
-  return isatty(descriptor) == 1;
+  return variable("NO_COLOR").empty() && variable("TERM") != "dumb" && isatty(descriptor) == 1;
 }
 
 std::size_t terminal_width() {
@@ -33,10 +36,15 @@ std::size_t terminal_width() {
 int main(int argc, char** argv) {
   tangram::occupy_standard_files();
   std::ios::sync_with_stdio(false);
-  const char* socket = std::getenv("TANGRAM_SOCKET");
-  const tangram::cli::Environment environment{socket == nullptr ? "" : socket};
-  tangram::cli::Streams streams{
-      std::cin,        std::cout, std::cerr, wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO),
-      terminal_width()};
+  const tangram::cli::Environment environment{tangram::client::remote_environment(),
+                                              tangram::cli::locale_of_messages()};
+  tangram::cli::Streams streams{std::cin,
+                                std::cout,
+                                std::cerr,
+                                wants_colour(STDOUT_FILENO),
+                                wants_colour(STDERR_FILENO),
+                                terminal_width(),
+                                isatty(STDOUT_FILENO) == 1,
+                                tangram::cli::is_utf8(tangram::cli::locale_of_letters())};
   return tangram::cli::run(std::vector<std::string>(argv + 1, argv + argc), environment, streams);
 }

@@ -3,12 +3,13 @@
 #include <getopt.h>
 #include <grp.h>
 #include <poll.h>
-#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -18,31 +19,35 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
+#include "base/open_files.h"
 #include "base/standard_files.h"
+#include "cli/daemon_options.h"
+#include "cli/help.h"
+#include "cli/locale.h"
+#include "cli/text.h"
 #include "device/dcmi_devices.h"
 #include "journal/journal.h"
 #include "net/server.h"
 #include "runner/process_executor.h"
 #include "server/api.h"
+#include "server/audit_log.h"
+#include "server/gate.h"
+#include "server/rate_limiter.h"
 #include "service/clock.h"
 #include "service/config.h"
 #include "service/service.h"
+#include "wire/command_texts.h"
 #include "wire/errors.h"
 #include "wire/schema.h"
 
 namespace tangram {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: tangramd [--root DIR] [--config FILE] [--check-config]\n"
-    "\n"
-    "Shares the NPUs of this machine among tenants until SIGTERM; jobs run on.\n"
-    "  --root DIR       keep everything below DIR: etc/tangramd.yaml, run/tangram.sock, lib/\n"
-    "  --config FILE    read this configuration instead of etc/tangramd.yaml\n"
-    "  --check-config   say whether the configuration can be used, and exit\n"
-    "  --version        print the version, and exit\n";
+// Connections and what they ask for, two descriptors for each running job, the journal.
+constexpr std::uint64_t kOpenFilesLeast = 4'096;
 
 struct Arguments {
   std::string root;
@@ -50,48 +55,66 @@ struct Arguments {
   bool check_only = false;
 };
 
-int stop_event = -1;
+// Signals arrive as numbers in a pipe.
+std::array<int, 2> signals{-1, -1};
 
-void on_stop_signal(int /*number*/) {
-  const std::uint64_t one = 1;
+void on_signal(int number) {
   const int kept = errno;
-  (void)!write(stop_event, &one, sizeof one);
+  const auto byte = static_cast<char>(number);
+  (void)!write(signals[1], &byte, 1);
   errno = kept;
+}
+
+std::string usage() {
+  constexpr std::size_t kWidth = 80;
+  const wire::Language language = wire::language_of(cli::locale_of_messages());
+  std::string text(wire::help::kUsage.in(language));
+  text.append(" tangramd [OPTIONS]\n\n")
+      .append(cli::wrap_text(wire::help::kDaemonWhat.in(language), kWidth, 0));
+  return text + '\n' +
+         cli::help_of_options(wire::help::kOptions.in(language), cli::daemon::kOptions, language, kWidth);
+}
+
+// The table's options as getopt_long(3) wants them; each is known by its place.
+std::vector<option> known_options() {
+  std::vector<option> known;
+  for (const cli::Option& one : cli::daemon::kOptions) {
+    const int has_value = one.is_flag() ? no_argument : required_argument;
+    // The names are literals, so they end with a zero:
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)
+    known.push_back({one.name.substr(2).data(), has_value, nullptr, static_cast<int>(known.size())});
+  }
+  known.push_back({nullptr, 0, nullptr, 0});
+  return known;
+}
+
+int refuse_usage() {
+  std::fputs(usage().c_str(), stderr);
+  return wire::kExitBadInput;
 }
 
 // Exit status, or -1 to go on.
 int parse_arguments(int argc, char** argv, Arguments& arguments) {
-  const std::array<option, 6> known{{{"root", required_argument, nullptr, 'r'},
-                                     {"config", required_argument, nullptr, 'c'},
-                                     {"check-config", no_argument, nullptr, 'k'},
-                                     {"version", no_argument, nullptr, 'v'},
-                                     {"help", no_argument, nullptr, 'h'},
-                                     {nullptr, 0, nullptr, 0}}};
-  for (int letter = 0; (letter = getopt_long(argc, argv, "", known.data(), nullptr)) != -1;) {
-    switch (letter) {
-      case 'r':
-        arguments.root = std::filesystem::absolute(optarg).lexically_normal().string();
-        break;
-      case 'c':
-        arguments.config = std::filesystem::absolute(optarg).lexically_normal().string();
-        break;
-      case 'k':
-        arguments.check_only = true;
-        break;
-      case 'v':
-        std::puts(service::Options().version.c_str());
-        return wire::kExitOk;
-      case 'h':
-        std::fputs(kUsage, stdout);
-        return wire::kExitOk;
-      default:
-        std::fputs(kUsage, stderr);
-        return wire::kExitBadInput;
+  const std::vector<option> known = known_options();
+  const auto absolute = [] { return std::filesystem::absolute(optarg).lexically_normal().string(); };
+  int place = 0;
+  while ((place = getopt_long(argc, argv, "h", known.data(), nullptr)) != -1) {
+    if (place == '?') return refuse_usage();
+    const cli::Option& option =
+        place == 'h' ? cli::daemon::kHelp : cli::daemon::kOptions.at(static_cast<std::size_t>(place));
+    if (option.name == cli::daemon::kRoot.name) arguments.root = absolute();
+    if (option.name == cli::daemon::kConfig.name) arguments.config = absolute();
+    if (option.name == cli::daemon::kCheckConfig.name) arguments.check_only = true;
+    if (option.name == cli::daemon::kVersion.name) {
+      std::puts(service::Options().version.c_str());
+      return wire::kExitOk;
+    }
+    if (option.name == cli::daemon::kHelp.name) {
+      std::fputs(usage().c_str(), stdout);
+      return wire::kExitOk;
     }
   }
-  if (optind == argc) return -1;
-  std::fputs(kUsage, stderr);
-  return wire::kExitBadInput;
+  return optind == argc ? -1 : refuse_usage();
 }
 
 int complain(const Error& error) {
@@ -118,22 +141,22 @@ void notify_manager(const std::string& state) {
   close(fd);
 }
 
-Result<void> catch_stop_signals() {
-  stop_event = eventfd(0, EFD_CLOEXEC);
-  if (stop_event < 0) return fail(system_error("cannot make an event", errno));
+Result<void> catch_signals() {
+  if (pipe2(signals.data(), O_CLOEXEC) != 0) return fail(system_error("cannot make a pipe", errno));
   struct sigaction action{};
-  action.sa_handler = on_stop_signal;
+  action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaction(number, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
   return {};
 }
 
-void wait_for_stop() {
-  std::uint64_t count = 0;
-  while (read(stop_event, &count, sizeof count) < 0 && errno == EINTR) {
+// The next signal.
+int wait_for_signal() {
+  char number = 0;
+  while (read(signals[0], &number, 1) < 0 && errno == EINTR) {
   }
+  return number;
 }
 
 std::string own_directory() {
@@ -171,34 +194,116 @@ std::unique_ptr<Devices> make_devices(const service::Config& config) {
   device::DcmiOptions dcmi;
   dcmi.helper_path = own_directory() + "/tangram-dcmi-helper";
   dcmi.library_path = config.device_library;
+  dcmi.chips = config.options.chips;
   return device::make_dcmi_devices(std::move(dcmi));
 }
 
-Result<std::unique_ptr<net::HttpServer>> serve(const service::Config& config, service::Service& service) {
+using TlsContexts = std::vector<std::shared_ptr<net::TlsContext>>;
+
+// The addresses of the API. `contexts` are those that may be read again.
+Result<std::vector<net::Endpoint>> make_endpoints(const service::Config& config, TlsContexts& contexts) {
+  std::vector<net::Endpoint> endpoints{
+      net::UnixEndpoint{config.places.socket, 0666, std::nullopt, std::nullopt}};
+  for (const service::Listen& listen : config.listen) {
+    net::TcpEndpoint endpoint{listen.address, listen.port, nullptr};
+    if (listen.has_tls()) {
+      auto context = net::TlsContext::load({listen.certificate, listen.key});
+      if (!context) return fail(wrap(listen.where, std::move(context).error()));
+      contexts.push_back(*context);
+      endpoint.tls = std::move(*context);
+    }
+    endpoints.emplace_back(std::move(endpoint));
+  }
+  return endpoints;
+}
+
+net::ServerLimits make_limits(const service::ApiLimits& api) {
+  const auto size = [](std::int64_t number) { return static_cast<std::size_t>(number); };
+  net::ServerLimits limits;
+  limits.connections_max = size(api.connections);
+  limits.connections_per_share_max = size(api.connections_per_tenant);
+  limits.connections_unknown_max = size(api.connections_unknown);
+  limits.body_bytes_max = wire::kBatchBytesMax;
+  limits.bytes_per_share_max = size(api.memory_per_tenant);
+  limits.bytes_max = size(api.memory);
+  limits.header_time = std::chrono::milliseconds(api.header_time_ms);
+  limits.body_time = std::chrono::milliseconds(api.body_time_ms);
+  limits.idle_time = std::chrono::milliseconds(api.idle_time_ms);
+  limits.stall_time = std::chrono::milliseconds(api.stall_time_ms);
+  return limits;
+}
+
+// Each connection is a descriptor; jobs, the journal and the log need some as well.
+void allow_descriptors(std::int64_t connections) {
+  constexpr rlim_t kOthers = 1'024;
+  const rlim_t wanted = static_cast<rlim_t>(connections) + kOthers;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
+    log::warn("only " + std::to_string(limit.rlim_cur) + " open files are allowed, and " +
+              std::to_string(wanted) + " may be needed: raise the limit, or lower limits.connections");
+  }
+}
+
+Result<std::unique_ptr<net::HttpServer>> take_addresses(const service::Config& config,
+                                                        TlsContexts& contexts) {
   std::error_code problem;
   std::filesystem::create_directories(std::filesystem::path(config.places.socket).parent_path(), problem);
   if (problem)
     return fail(system_error("cannot create the directory of " + config.places.socket, problem.value()));
   net::ServerOptions options;
-  options.endpoint = net::UnixEndpoint{config.places.socket, 0666, std::nullopt, std::nullopt};
-  options.limits.body_bytes_max = wire::kBatchBytesMax;
-  return net::HttpServer::start(std::move(options), server::make_handler(service));
+  TG_TRY(options.endpoints, make_endpoints(config, contexts));
+  options.limits = make_limits(config.api);
+  return net::HttpServer::bind(std::move(options));
+}
+
+void tell_addresses(const service::Config& config, const net::HttpServer& http) {
+  const std::vector<std::uint16_t> ports = http.ports();
+  for (std::size_t i = 0; i < config.listen.size(); ++i) {
+    const service::Listen& listen = config.listen[i];
+    const bool v6 = listen.address.find(':') != std::string::npos;
+    log::info("listening on " + std::string(listen.has_tls() ? "https" : "http") + "://" +
+              (v6 ? "[" + listen.address + "]" : listen.address) + ":" + std::to_string(ports[i + 1]));
+  }
+  log::info("ready on " + config.places.socket);
+  notify_manager("READY=1");
+}
+
+void reload(const TlsContexts& contexts) {
+  for (const auto& context : contexts) {
+    const auto done = context->reload();
+    if (done) {
+      log::info("the certificate " + context->files().certificate + " was read again");
+    } else {
+      log::error("the certificate stays as it was: " + done.error().to_string() +
+                 (done.error().hint.empty() ? "" : "; " + done.error().hint));
+    }
+  }
 }
 
 Result<void> run(const service::Config& config) {
-  TG_TRY_VOID(catch_stop_signals());
+  TG_TRY_VOID(catch_signals());
+  allow_descriptors(config.api.connections);
   TG_TRY(const std::unique_ptr<journal::Journal> journal, journal::Journal::open(config.places.state));
+  // What may be wrong on the way to the clients is found out before anything is decided or started.
+  TlsContexts contexts;
+  TG_TRY(const std::unique_ptr<net::HttpServer> http, take_addresses(config, contexts));
+  TG_TRY(const std::unique_ptr<server::AuditLog> audit,
+         server::AuditLog::open({config.audit.file, config.audit.size, config.audit.files}));
+  const server::ApiParts parts{std::make_shared<server::RateLimiter>(
+      server::Rate{config.api.requests_per_second, config.api.request_burst})};
   const std::unique_ptr<Executor> executor = make_executor(config);
   const std::unique_ptr<Devices> devices = make_devices(config);
   service::SystemClock clock;
   service::Service service(config.options, *journal, *executor, *devices, clock);
   TG_TRY_VOID(service.start());
-  TG_TRY(const std::unique_ptr<net::HttpServer> http, serve(config, service));
+  TG_TRY_VOID(
+      http->serve(server::make_handler(service, parts), server::make_gate(service, parts, audit.get())));
   for (const std::string& wall : executor->missing_walls()) log::warn("missing between tenants: " + wall);
-  log::info("ready on " + config.places.socket);
-  notify_manager("READY=1");
+  tell_addresses(config, *http);
 
-  wait_for_stop();
+  while (wait_for_signal() == SIGHUP) reload(contexts);
   log::info("stopping; jobs run on");
   notify_manager("STOPPING=1");
   service.keep_leases();
@@ -212,14 +317,23 @@ int start(int argc, char** argv) {
   if (const int status = parse_arguments(argc, argv, arguments); status >= 0) return status;
   const bool named = !arguments.config.empty();
   const std::string file = named ? arguments.config : service::places_below(arguments.root).config;
-  auto config = service::load_config(file, arguments.root, named || arguments.check_only);
+  auto config = service::load_config(file, arguments.root, named);
   if (!config) return complain(config.error());
   if (arguments.check_only) {
-    std::printf("%s can be used\n", file.c_str());
+    TlsContexts contexts;
+    if (const auto endpoints = make_endpoints(*config, contexts); !endpoints)
+      return complain(endpoints.error());
+    const bool exists = std::filesystem::exists(file);
+    std::printf(exists ? "%s can be used\n" : "there is no %s: the defaults hold\n", file.c_str());
     return wire::kExitOk;
   }
   complete(*config);
   log::start("tangramd", config->log_level);
+  if (const std::uint64_t files = raise_open_files_limit(); files < kOpenFilesLeast) {
+    log::warn("this process may open no more than " + std::to_string(files) +
+              " files, too few for all connections and many jobs; raise LimitNOFILE (ulimit -Hn) to " +
+              std::to_string(kOpenFilesLeast) + " or more");
+  }
   const auto done = run(*config);
   return done ? wire::kExitOk : complain(done.error());
 }

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "net/base64.h"
 #include "net/client.h"
 #include "net/server_events.h"
 #include "wire/errors.h"
@@ -15,6 +16,9 @@ using std::chrono::milliseconds;
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kLeases = "/v1/leases/";
 constexpr std::string_view kIdempotencyKey = "Idempotency-Key";
+constexpr std::string_view kEventStream = "text/event-stream";
+// The service gives a sign of life much more often.
+constexpr milliseconds kSilenceMax{45'000};
 
 // The server says something every five seconds.
 constexpr milliseconds kLeaseSilence{20'000};
@@ -32,20 +36,36 @@ Result<void> require_name(std::string_view name, std::string_view what) {
               "the name of the " + std::string(what) + " is empty");
 }
 
-std::int64_t number_or_zero(std::optional<std::string_view> text) {
-  std::int64_t number = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
-  return number;
+net::Query query_of(const EventQuery& events) {
+  net::Query query;
+  if (!events.tenant.empty()) query.add("tenant", events.tenant);
+  if (!events.job.empty()) query.add("job", events.job);
+  if (events.npu) query.add("npu", std::to_string(*events.npu));
+  for (const std::string& type : events.types) query.add("type", type);
+  return query;
+}
+
+Error stream_ended() {
+  return {
+      Code::kUnavailable, "client.connection_lost", "the daemon ended the stream", "ask again", {}, nullptr};
 }
 
 }  // namespace
 
 struct ApiClient::Impl {
-  Impl(net::ClientOptions http_options, milliseconds call_timeout)
-      : http(std::move(http_options)), timeout(call_timeout) {}
+  Impl(net::ClientOptions http_options, const ApiClientOptions& options)
+      : http(std::move(http_options)), timeout(options.timeout), language(options.language) {}
 
   net::HttpClient http;
   milliseconds timeout;
+  wire::Language language;
+
+  net::ClientRequest make_request(std::string path) const {
+    net::ClientRequest request;
+    request.path = std::move(path);
+    request.headers.add("Accept-Language", std::string(wire::language_tag(language)));
+    return request;
+  }
 
   // The body of an answer, or the Error that it carries.
   Result<std::string> call(const net::ClientRequest& request, milliseconds extra = milliseconds(0)) {
@@ -55,17 +75,15 @@ struct ApiClient::Impl {
   }
 
   Result<std::string> get(std::string path, net::Query query = {}, milliseconds extra = milliseconds(0)) {
-    net::ClientRequest request;
-    request.path = std::move(path);
-    request.query = std::move(query);
-    return call(request, extra);
+    net::ClientRequest get_request = make_request(std::move(path));
+    get_request.query = std::move(query);
+    return call(get_request, extra);
   }
 
-  static net::ClientRequest with_body(net::Method method, std::string path, std::string body,
-                                      std::string_view content_type) {
-    net::ClientRequest request;
+  net::ClientRequest with_body(net::Method method, std::string path, std::string body,
+                               std::string_view content_type) const {
+    net::ClientRequest request = make_request(std::move(path));
     request.method = method;
-    request.path = std::move(path);
     if (!content_type.empty()) request.headers.add("Content-Type", std::string(content_type));
     request.body = std::move(body);
     return request;
@@ -114,9 +132,18 @@ struct ApiClient::Impl {
 ApiClient::ApiClient(const ApiClientOptions& options) {
   net::ClientOptions http;
   http.socket_path = options.socket_path;
-  http.unreachable_hint = "start tangramd, or name its socket with --socket PATH or TANGRAM_SOCKET";
+  http.host = options.host;
+  http.port = options.port;
+  http.tls = options.tls;
+  http.ca_file = options.ca_file;
+  http.ca_option = options.names.ca_file + " or TANGRAM_CA_FILE";
+  http.bearer_token = options.token;
+  http.unreachable_hint =
+      options.host.empty()
+          ? "start tangramd, or name its socket with " + options.names.socket + " or TANGRAM_SOCKET"
+          : "check " + options.names.server + ", and `listen` in the daemon's configuration";
   http.body_bytes_max = wire::kAnswerBytesMax;
-  impl_ = std::make_unique<Impl>(std::move(http), options.timeout);
+  impl_ = std::make_unique<Impl>(std::move(http), options);
 }
 
 ApiClient::~ApiClient() = default;
@@ -127,6 +154,33 @@ Result<wire::VersionView> ApiClient::version() {
 
 Result<wire::StatusView> ApiClient::status() {
   return impl_->get("/v1/status").and_then(wire::read_status_view);
+}
+
+Result<wire::SlicesView> ApiClient::slices(const SlicesRequest& request) {
+  net::Query query;
+  if (request.npu) query.add("npu", std::to_string(*request.npu));
+  for (const std::string& shape : request.cut) query.add("cut", shape);
+  return impl_->get("/v1/slices", std::move(query)).and_then(wire::read_slices_view);
+}
+
+Result<wire::FitView> ApiClient::fit(const wire::LeaseRequest& request) {
+  net::Query query;
+  if (!request.tenant.empty()) query.add("tenant", request.tenant);
+  if (request.slice) {
+    if (request.slice->memory) query.add("sliceMemory", format_bytes(*request.slice->memory));
+    if (request.slice->ai_cores > 0) query.add("sliceAiCores", std::to_string(request.slice->ai_cores));
+  } else {
+    query.add("npus", std::to_string(request.npus));
+    if (request.memory) query.add("memory", format_bytes(*request.memory));
+  }
+  if (request.bandwidth_bps > 0) query.add("bandwidth", format_bits_per_second(request.bandwidth_bps));
+  query.add("priority", std::string(to_string(request.priority)));
+  if (request.time_limit_ms) query.add("timeLimit", format_duration_ms(*request.time_limit_ms));
+  return impl_->get("/v1/fit", std::move(query)).and_then(wire::read_fit_view);
+}
+
+Result<wire::DoctorView> ApiClient::diagnose() {
+  return impl_->get("/v1/doctor").and_then(wire::read_doctor_view);
 }
 
 Result<wire::ApplyAnswer> ApiClient::apply(std::string_view documents, wire::Format format) {
@@ -145,9 +199,8 @@ Result<wire::QuotaView> ApiClient::tenant(std::string_view name) {
 
 Result<void> ApiClient::delete_tenant(std::string_view name) {
   TG_TRY_VOID(require_name(name, "tenant"));
-  net::ClientRequest request;
+  net::ClientRequest request = impl_->make_request("/v1/tenants/" + net::encode_segment(name));
   request.method = net::Method::kDelete;
-  request.path = "/v1/tenants/" + net::encode_segment(name);
   TG_TRY_VOID(impl_->call(request));
   return {};
 }
@@ -155,7 +208,7 @@ Result<void> ApiClient::delete_tenant(std::string_view name) {
 Result<wire::QuotaView> ApiClient::set_quota(std::string_view name, const Quota& quota) {
   TG_TRY_VOID(require_name(name, "tenant"));
   const std::string path = "/v1/tenants/" + net::encode_segment(name) + "/quota";
-  return impl_->call(Impl::with_body(net::Method::kPut, path, wire::write(quota), kJson))
+  return impl_->call(impl_->with_body(net::Method::kPut, path, wire::write(quota), kJson))
       .and_then(wire::read_quota_view);
 }
 
@@ -220,11 +273,31 @@ Result<wire::JobView> ApiClient::wait(std::string_view job, milliseconds timeout
   return impl_->get(job_path(job, "wait"), std::move(query), timeout).and_then(wire::read_job_view);
 }
 
+Result<wire::TokenList> ApiClient::tokens() {
+  return impl_->get("/v1/tokens").and_then(wire::read_token_list);
+}
+
+Result<wire::TokenView> ApiClient::create_token(const wire::TokenRequest& request) {
+  return impl_->post("/v1/tokens", wire::write(request), kJson).and_then(wire::read_token_view);
+}
+
+Result<wire::TokenView> ApiClient::rotate_token(std::string_view token, const wire::TokenRotation& rotation) {
+  TG_TRY_VOID(require_name(token, "token"));
+  return impl_->post("/v1/tokens/" + net::encode_segment(token) + "/rotate", wire::write(rotation), kJson)
+      .and_then(wire::read_token_view);
+}
+
+Result<wire::TokenView> ApiClient::revoke_token(std::string_view token) {
+  TG_TRY_VOID(require_name(token, "token"));
+  return impl_->post("/v1/tokens/" + net::encode_segment(token) + "/revoke", {}, {})
+      .and_then(wire::read_token_view);
+}
+
 Result<void> ApiClient::lease(const wire::LeaseRequest& request, const net::Interrupt* interrupt,
                               const std::function<bool(const wire::LeaseView&)>& on_event) {
   return impl_->lease_events(
-      Impl::with_body(net::Method::kPost, "/v1/leases", wire::write_lease_request(request), kJson), interrupt,
-      on_event);
+      impl_->with_body(net::Method::kPost, "/v1/leases", wire::write_lease_request(request), kJson),
+      interrupt, on_event);
 }
 
 Result<void> ApiClient::hold(std::string_view job, const wire::LeaseToken& token,
@@ -232,7 +305,7 @@ Result<void> ApiClient::hold(std::string_view job, const wire::LeaseToken& token
                              const std::function<bool(const wire::LeaseView&)>& on_event) {
   TG_TRY_VOID(require_name(job, "lease"));
   return impl_->lease_events(
-      Impl::with_body(net::Method::kPost, job_path(job, "hold", kLeases), wire::write(token), kJson),
+      impl_->with_body(net::Method::kPost, job_path(job, "hold", kLeases), wire::write(token), kJson),
       interrupt, on_event);
 }
 
@@ -242,21 +315,77 @@ Result<wire::JobView> ApiClient::release(std::string_view job, const wire::Lease
       .and_then(wire::read_job_view);
 }
 
-Result<std::int64_t> ApiClient::logs(std::string_view job, const LogRequest& request,
-                                     const std::function<bool(std::string_view)>& on_chunk) {
+Result<void> ApiClient::logs(std::string_view job, LogRequest& request,
+                             const std::function<bool(std::string_view)>& on_chunk) {
   TG_TRY_VOID(require_name(job, "job"));
-  net::ClientRequest http_request;
-  http_request.path = job_path(job, "logs");
+  net::ClientRequest http_request = impl_->make_request(job_path(job, "logs"));
   if (request.attempt) http_request.query.add("attempt", std::to_string(*request.attempt));
   if (request.offset > 0) http_request.query.add("offset", std::to_string(request.offset));
-  if (request.follow) http_request.query.add("follow", "true");
-  // A program may be silent for as long as it likes.
-  const milliseconds silence = request.follow ? milliseconds(0) : impl_->timeout;
-  TG_TRY(const net::Response response, impl_->http.stream(http_request, impl_->timeout, silence, on_chunk));
-  if (response.status < 200 || response.status > 299) {
+  if (!request.follow) {
+    TG_TRY(const net::Response response,
+           impl_->http.stream(http_request, impl_->timeout, impl_->timeout, on_chunk));
+    if (response.status >= 200 && response.status <= 299) return {};
     return fail(wire::read_problem(response.status, response.body));
   }
-  return number_or_zero(response.headers.get("Tangram-Log-Offset"));
+  http_request.query.add("follow", "true");
+  http_request.headers.add("Accept", std::string(kEventStream));
+  bool complete = false;
+  TG_TRY_VOID(impl_->events(http_request, kSilenceMax, [&](const net::ServerEvent& event) -> Result<bool> {
+    complete = event.name == "end";
+    if (complete) return false;
+    TG_TRY(const std::string bytes, net::decode_base64(event.data));
+    complete = !on_chunk(bytes);
+    std::from_chars(event.id.data(), event.id.data() + event.id.size(), request.offset);
+    return !complete;
+  }));
+  if (!complete) return fail(stream_ended());
+  return {};
+}
+
+Result<wire::EventList> ApiClient::history(const HistoryRequest& request) {
+  net::Query query = query_of(request.query);
+  if (!request.after.empty()) query.add("after", request.after);
+  if (!request.before.empty()) query.add("before", request.before);
+  if (request.newest) query.add("newest", "true");
+  if (request.limit > 0) query.add("limit", std::to_string(request.limit));
+  return impl_->get("/v1/history", std::move(query)).and_then(wire::read_event_list);
+}
+
+Result<void> ApiClient::follow_events(const EventQuery& query, std::string& cursor,
+                                      const std::function<bool(std::span<const FollowedEvent>)>& on_events,
+                                      const net::Interrupt* interrupt) {
+  net::ClientRequest request;
+  request.interrupt = interrupt;
+  request.path = "/v1/events";
+  request.query = query_of(query);
+  if (!cursor.empty()) request.query.add("after", cursor);
+  net::ServerEventReader reader;
+  Result<bool> go_on = true;
+  std::vector<FollowedEvent> followed;
+  const auto take = [&](const net::ServerEvent& event) {
+    const bool is_problem = event.name == "problem";
+    auto view = is_problem ? fail(wire::read_problem(0, event.data)) : wire::read_event_view(event.data);
+    if (view) {
+      followed.push_back({std::move(*view), event.data});
+    } else {
+      go_on = fail(view.error());
+    }
+    return view.has_value();
+  };
+  const auto on_piece = [&](std::string_view piece) {
+    followed.clear();
+    const Result<bool> fed = reader.feed(piece, take);
+    if (!fed) go_on = fail(fed.error());
+    if (!go_on) return false;
+    go_on = on_events(followed);
+    if (!reader.last_id().empty()) cursor = reader.last_id();
+    return *go_on;
+  };
+  TG_TRY(const net::Response head, impl_->http.stream(request, impl_->timeout, kSilenceMax, on_piece));
+  if (head.status < 200 || head.status > 299) return fail(wire::read_problem(head.status, head.body));
+  if (!go_on) return fail(go_on.error());
+  if (*go_on) return fail(stream_ended());
+  return {};
 }
 
 }  // namespace tangram::client

@@ -16,7 +16,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "wire/doctor.h"
+#include "wire/event.h"
+#include "wire/fit.h"
+#include "wire/language.h"
 #include "wire/schema.h"
+#include "wire/slices.h"
+#include "wire/tokens.h"
 #include "wire/types.h"
 
 namespace tangram::net {
@@ -25,9 +31,23 @@ class Interrupt;
 
 namespace tangram::client {
 
+// How the user of a client says what it needs, for messages: options of a command, or members of a struct.
+struct OptionNames {
+  std::string server = "--server";
+  std::string socket = "--socket PATH";
+  std::string ca_file = "--ca-file FILE";
+};
+
 struct ApiClientOptions {
   std::string socket_path = "/run/tangram/tangram.sock";
-  std::chrono::milliseconds timeout{30'000};  // of one call; wait and logs add their own time
+  std::chrono::milliseconds timeout{30'000};           // of one call; wait and logs add their own time
+  wire::Language language = wire::Language::kEnglish;  // of the sentences in the answers
+  std::string host{};                                  // of a server elsewhere; empty: the socket
+  std::uint16_t port = 0;
+  bool tls = true;
+  std::string ca_file{};  // PEM: whose certificates are trusted; empty: those the system trusts
+  std::string token{};    // says who asks; empty: the socket's peer
+  OptionNames names{};
 };
 
 // Which jobs `jobs` lists. Empty fields do not restrict.
@@ -42,8 +62,34 @@ struct JobFilter {
 
 struct LogRequest {
   std::optional<std::int32_t> attempt;  // absent: the last one
-  std::int64_t offset = 0;              // in bytes
+  std::int64_t offset = 0;              // bytes of the output, also of those that are no longer kept
   bool follow = false;
+};
+
+// Which events. Empty fields do not restrict.
+struct EventQuery {
+  std::string tenant;                // its subtree
+  std::string job;                   // id, tenant/name or name
+  std::optional<std::uint32_t> npu;  // physical id
+  std::vector<std::string> types;    // "job.running", "job.*"
+};
+
+struct HistoryRequest {
+  EventQuery query;
+  std::string after;  // cursors; empty: no bound
+  std::string before;
+  bool newest = false;    // the newest first, going back
+  std::size_t limit = 0;  // of one page; 0: the service's own
+};
+
+struct FollowedEvent {
+  wire::EventView view;
+  std::string json;  // as it came
+};
+
+struct SlicesRequest {
+  std::optional<std::uint32_t> npu;  // physical id; none: all
+  std::vector<std::string> cut;      // templates: could they be cut as well, all of them?
 };
 
 class ApiClient {
@@ -55,6 +101,11 @@ class ApiClient {
 
   Result<wire::VersionView> version();
   Result<wire::StatusView> status();
+
+  Result<wire::SlicesView> slices(const SlicesRequest& request);
+  // Nothing of a program in the request, and neither a name nor labels.
+  Result<wire::FitView> fit(const wire::LeaseRequest& request);
+  Result<wire::DoctorView> diagnose();
 
   // All or nothing.
   Result<wire::ApplyAnswer> apply(std::string_view documents, wire::Format format);
@@ -83,6 +134,12 @@ class ApiClient {
   // state.
   Result<wire::JobView> wait(std::string_view job, std::chrono::milliseconds timeout);
 
+  // `token` is an id or a name.
+  Result<wire::TokenList> tokens();
+  Result<wire::TokenView> create_token(const wire::TokenRequest& request);
+  Result<wire::TokenView> rotate_token(std::string_view token, const wire::TokenRotation& rotation);
+  Result<wire::TokenView> revoke_token(std::string_view token);
+
   // Gives what becomes of the lease, for as long as this call goes on: it is what holds the lease. Returns
   // when the server ends the stream, or when `on_event` returns false. `interrupt` may be null.
   Result<void> lease(const wire::LeaseRequest& request, const net::Interrupt* interrupt,
@@ -93,10 +150,20 @@ class ApiClient {
   Result<wire::JobView> release(std::string_view job, const wire::LeaseToken& token);
 
   // Gives the log piece by piece until its end, or with `follow` until the attempt's; `on_chunk` returns
-  // false to stop. The answer is the offset of the first byte that came, which is larger than asked for where
-  // the log was cut.
-  Result<std::int64_t> logs(std::string_view job, const LogRequest& request,
-                            const std::function<bool(std::string_view)>& on_chunk);
+  // false to stop. With `follow` the offset moves on with each piece, so that the same call after an error
+  // goes on with the next byte. Where output is no longer kept a mark stands for it.
+  Result<void> logs(std::string_view job, LogRequest& request,
+                    const std::function<bool(std::string_view)>& on_chunk);
+
+  // One page, see wire::EventList.
+  Result<wire::EventList> history(const HistoryRequest& request);
+
+  // Gives events as they come, those that came together at once; also none, as a sign of life. Ends when
+  // `on_events` returns false, else always with an error. `cursor` ("oldest", or empty for now) moves on with
+  // them: the same call after an error misses none and gives none twice. `interrupt` may be null.
+  Result<void> follow_events(const EventQuery& query, std::string& cursor,
+                             const std::function<bool(std::span<const FollowedEvent>)>& on_events,
+                             const net::Interrupt* interrupt = nullptr);
 
  private:
   struct Impl;

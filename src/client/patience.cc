@@ -9,7 +9,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{60};
 constexpr std::chrono::milliseconds kBetweenTries{200};
 
 }  // namespace
@@ -34,7 +33,7 @@ bool Patience::again_after(const Error& error) {
     since_ = now;
     if (on_wait_) on_wait_();
   }
-  if (now - *since_ > kPatience) return false;
+  if (now - *since_ > most_) return false;
   std::this_thread::sleep_for(kBetweenTries);
   return true;
 }

@@ -20,14 +20,19 @@ std::string make_idempotency_key(std::string_view prefix);
 class Patience {
  public:
   // `on_wait` is called once, before the first rest; may be empty.
-  explicit Patience(std::function<void()> on_wait = {}) : on_wait_(std::move(on_wait)) {}
+  explicit Patience(std::function<void()> on_wait = {},
+                    std::chrono::milliseconds most = std::chrono::minutes(1))
+      : on_wait_(std::move(on_wait)), most_(most) {}
 
   // Whether to try again after `error`: rests before it answers yes. No: the daemon has said something, or
-  // has been away for a minute.
+  // has been away for too long.
   bool again_after(const Error& error);
+  // The daemon was there meanwhile: a later error is waited for anew.
+  void answered() { since_.reset(); }
 
  private:
   std::function<void()> on_wait_;
+  std::chrono::milliseconds most_;
   std::optional<std::chrono::steady_clock::time_point> since_;
 };
 

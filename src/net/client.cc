@@ -1,10 +1,5 @@
 #include "net/client.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
@@ -12,14 +7,14 @@
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/quote.h"
+#include "net/client_socket.h"
 
 namespace tangram::net {
 namespace {
@@ -28,108 +23,44 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+using Deadline = ClientDeadline;
 
 constexpr std::size_t kReadBytes = std::size_t{16} * 1024;
 constexpr std::size_t kHeaderBytesMax = std::size_t{64} * 1024;
-constexpr milliseconds kConnectRetry{5};
-
-// The latest moment at which an operation may end. An empty one never ends.
-using Deadline = std::optional<Clock::time_point>;
-
-tl::unexpected<Error> lost(const std::string& what) {
-  return fail(Code::kUnavailable, "client.connection_lost",
-              "the server closed the connection before its answer was whole (" + what + ")",
-              "look at the log of the daemon, then try again");
-}
-
-tl::unexpected<Error> timed_out() {
-  return fail(Code::kDeadlineExceeded, "client.timeout", "the server did not answer in time",
-              "try again, or allow more time");
-}
-
-tl::unexpected<Error> interrupted() {
-  return fail(Code::kAborted, "client.interrupted", "the call was given up before its answer came");
-}
-
-// Waits until the socket is ready for one of `events`; the events that came.
-Result<short> wait_for(int fd, short events, Deadline deadline, const Interrupt* interrupt) {
-  while (true) {
-    if (interrupt != nullptr && interrupt->raised()) return interrupted();
-    int timeout_ms = -1;
-    if (deadline) {
-      const auto left = std::chrono::ceil<milliseconds>(*deadline - Clock::now()).count();
-      timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000));
-    }
-    // A descriptor below 0 is passed over.
-    std::array<pollfd, 2> watched{
-        {{fd, events, 0}, {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0}}};
-    const int ready = poll(watched.data(), watched.size(), timeout_ms);
-    if (ready > 0 && watched[0].revents != 0) return watched[0].revents;
-    if (ready == 0) return timed_out();
-    if (ready < 0 && errno != EINTR) return fail(system_error("cannot wait for the server", errno));
-  }
-}
 
 // A connected socket and what was read from it beyond the last answer.
 class Wire {
  public:
-  explicit Wire(int fd) : fd_(fd) {}
-  ~Wire() { close(fd_); }
-  Wire(const Wire&) = delete;
-  Wire& operator=(const Wire&) = delete;
+  explicit Wire(std::unique_ptr<ClientSocket> socket) : socket_(std::move(socket)) {}
 
-  int fd() const { return fd_; }
   boost::beast::flat_buffer& buffer() { return buffer_; }
 
-  // Whether the server still holds the other end and has not spoken out of turn.
-  bool fresh() const {
-    pollfd poll_fd{fd_, POLLIN, 0};
-    return poll(&poll_fd, 1, 0) == 0 && buffer_.size() == 0;
-  }
+  bool fresh() { return buffer_.size() == 0 && socket_->fresh(); }
 
   // Sends all, or less when the server answers before that. A failed send is no error yet: the reason for it
   // may wait to be read.
   Result<void> send(std::string_view data, Deadline deadline) {
-    while (!data.empty()) {
-      TG_TRY(const short ready, wait_for(fd_, POLLIN | POLLOUT, deadline, interrupt));
-      if ((ready & POLLIN) != 0) {
-        reusable = false;
-        return {};
-      }
-      const ssize_t sent = ::send(fd_, data.data(), data.size(), MSG_NOSIGNAL);
-      if (sent >= 0) {
-        data.remove_prefix(static_cast<std::size_t>(sent));
-      } else if (errno != EAGAIN && errno != EINTR) {
-        reusable = false;
-        return {};
-      }
-    }
+    TG_TRY(const bool all, socket_->send(data, deadline));
+    if (!all) reusable = false;
     return {};
   }
 
   // False at the end of the stream.
   Result<bool> read(Deadline deadline) {
-    while (true) {
-      TG_TRY([[maybe_unused]] const short ready, wait_for(fd_, POLLIN, deadline, interrupt));
-      const auto space = buffer_.prepare(kReadBytes);
-      const ssize_t count = ::recv(fd_, space.data(), space.size(), 0);
-      if (count > 0) {
-        buffer_.commit(static_cast<std::size_t>(count));
-        any_read = true;
-        return true;
-      }
-      if (count == 0) return false;
-      if (errno == ECONNRESET) return lost("connection reset");
-      if (errno != EAGAIN && errno != EINTR) return fail(system_error("cannot read from the server", errno));
-    }
+    const auto space = buffer_.prepare(kReadBytes);
+    TG_TRY(const std::size_t count, socket_->read(space.data(), space.size(), deadline));
+    buffer_.commit(count);
+    any_read = any_read || count > 0;
+    return count > 0;
   }
 
+  void set_interrupt(const Interrupt* interrupt) { socket_->set_interrupt(interrupt); }
+
   bool reusable = true;
-  bool any_read = false;                 // since the request in work was sent
-  const Interrupt* interrupt = nullptr;  // of the request in work
+  bool any_read = false;  // since the request in work was sent
 
  private:
-  const int fd_;
+  std::unique_ptr<ClientSocket> socket_;
   boost::beast::flat_buffer buffer_;
 };
 
@@ -164,7 +95,7 @@ class AnswerReader {
           wire_.reusable = false;
           error_code error;
           parser_->put_eof(error);
-          if (error) return lost("in the middle of the body");
+          if (error) return connection_lost("in the middle of the body");
           continue;
         }
       }
@@ -214,7 +145,7 @@ class AnswerReader {
   Result<void> read_more(Deadline deadline) {
     if (wire_.buffer().size() > kHeaderBytesMax) return invalid(http::error::header_limit);
     TG_TRY(const bool more, wire_.read(deadline));
-    if (!more) return lost("before its end");
+    if (!more) return connection_lost("before its end");
     return {};
   }
 
@@ -233,7 +164,14 @@ bool has_line_break(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
 
-Result<std::string> serialize(const ClientRequest& request) {
+// "localhost" on a Unix socket.
+std::string host_of(const ClientOptions& options) {
+  if (options.host.empty()) return "localhost";
+  const bool v6 = options.host.find(':') != std::string::npos;
+  return (v6 ? "[" + options.host + "]" : options.host) + ":" + std::to_string(options.port);
+}
+
+Result<std::string> serialize(const ClientRequest& request, const ClientOptions& options) {
   std::string target = request.path;
   if (!request.query.empty()) target += "?" + request.query.encode();
   const bool good_target =
@@ -242,14 +180,19 @@ Result<std::string> serialize(const ClientRequest& request) {
       });
   if (!good_target) {
     return fail(Code::kInvalidArgument, "client.request.invalid",
-                "the path \"" + target + "\" cannot stand in a request", "escape it with encode_segment");
+                "the path " + quoted(target, 100) + " cannot stand in a request",
+                "escape it with encode_segment");
+  }
+  if (has_line_break(options.bearer_token)) {
+    return fail(Code::kInvalidArgument, "client.request.invalid", "the token holds a line break");
   }
   std::string text(to_string(request.method));
-  text += " " + target + " HTTP/1.1\r\nHost: localhost\r\n";
+  text += " " + target + " HTTP/1.1\r\nHost: " + host_of(options) + "\r\n";
+  if (!options.bearer_token.empty()) text += "Authorization: Bearer " + options.bearer_token + "\r\n";
   for (const Headers::Field& field : request.headers) {
     if (field.name.empty() || has_line_break(field.name) || has_line_break(field.value)) {
       return fail(Code::kInvalidArgument, "client.request.invalid",
-                  "the header \"" + field.name + "\" holds a line break or has no name");
+                  "the header " + quoted(field.name) + " holds a line break or has no name");
     }
     text += field.name + ": " + field.value + "\r\n";
   }
@@ -281,6 +224,7 @@ struct HttpClient::Impl {
   const ClientOptions options;
   std::mutex mutex;
   std::vector<std::unique_ptr<Wire>> idle;
+  std::shared_ptr<ClientTrust> trust;  // once it was needed
 
   explicit Impl(ClientOptions with) : options(std::move(with)) {}
 
@@ -296,34 +240,20 @@ struct HttpClient::Impl {
 
   void give_back(std::unique_ptr<Wire> wire) {
     if (!wire->reusable || wire->buffer().size() != 0) return;
-    wire->interrupt = nullptr;
+    wire->set_interrupt(nullptr);
     const std::lock_guard lock(mutex);
     if (idle.size() < options.idle_connections_max) idle.push_back(std::move(wire));
   }
 
-  tl::unexpected<Error> unreachable(int error) const {
-    const bool forbidden = error == EACCES || error == EPERM;
-    return fail(forbidden ? Code::kPermissionDenied : Code::kUnavailable, "client.unreachable",
-                "cannot reach the daemon on " + options.socket_path + ": " + errno_text(error),
-                forbidden ? "ask the operator for access to the socket" : options.unreachable_hint);
-  }
-
-  Result<std::unique_ptr<Wire>> dial(Deadline deadline) const {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string& path = options.socket_path;
-    if (path.empty() || path.size() >= sizeof address.sun_path) return unreachable(ENAMETOOLONG);
-    std::memcpy(address.sun_path, path.data(), path.size());
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return fail(system_error("cannot make a socket", errno));
-    auto wire = std::make_unique<Wire>(fd);
-    while (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-      // EAGAIN: the server's backlog is full. Poll does not wait for that on a Unix socket.
-      if (errno != EAGAIN && errno != EINTR) return unreachable(errno);
-      if (deadline && Clock::now() >= *deadline) return timed_out();
-      std::this_thread::sleep_for(kConnectRetry);
+  Result<std::unique_ptr<Wire>> dial(Deadline deadline, const Interrupt* interrupt) {
+    if (!options.host.empty() && options.tls) {
+      const std::lock_guard lock(mutex);
+      if (!trust) {
+        TG_TRY(trust, ClientTrust::load(options.ca_file));
+      }
     }
-    return wire;
+    TG_TRY(auto socket, ClientSocket::connect(options, trust, deadline, interrupt));
+    return std::make_unique<Wire>(std::move(socket));
   }
 
   // Sends the request and reads the head of the answer. The wire is then at the start of the body.
@@ -336,7 +266,7 @@ struct HttpClient::Impl {
   Result<Begun> begin_on(std::unique_ptr<Wire> wire, const ClientRequest& request, const std::string& text,
                          Deadline deadline, bool& any_read) const {
     wire->any_read = false;
-    wire->interrupt = request.interrupt;
+    wire->set_interrupt(request.interrupt);
     TG_TRY_VOID(wire->send(text, deadline));
     auto reader = std::make_unique<AnswerReader>(*wire, request.method == Method::kHead);
     auto head = reader->read_head(deadline);
@@ -346,14 +276,14 @@ struct HttpClient::Impl {
   }
 
   Result<Begun> begin(const ClientRequest& request, Deadline deadline) {
-    TG_TRY(const std::string text, serialize(request));
+    TG_TRY(const std::string text, serialize(request, options));
     if (std::unique_ptr<Wire> kept = take_idle()) {
       bool any_read = false;
       auto begun = begin_on(std::move(kept), request, text, deadline, any_read);
       const bool closed_unheard = !begun && !any_read && begun.error().reason == "client.connection_lost";
       if (!closed_unheard || !safe_to_repeat(request)) return begun;
     }
-    TG_TRY(std::unique_ptr<Wire> wire, dial(deadline));
+    TG_TRY(std::unique_ptr<Wire> wire, dial(deadline, request.interrupt));
     bool any_read = false;
     return begin_on(std::move(wire), request, text, deadline, any_read);
   }

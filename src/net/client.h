@@ -1,4 +1,5 @@
-// A blocking HTTP/1.1 client over a Unix socket. Keeps idle connections and uses them again.
+// A blocking HTTP/1.1 client over a Unix socket, or over TCP with TLS. Keeps idle connections and uses them
+// again.
 //
 // Thread-safe: calls from several threads run side by side, each on a connection of its own.
 #pragma once
@@ -17,12 +18,18 @@
 namespace tangram::net {
 
 struct ClientOptions {
-  std::string socket_path;
+  std::string socket_path;  // where there is no host
   // Goes into Error::hint when nobody answers: how to start the daemon.
   std::string unreachable_hint;
   std::size_t body_bytes_max =
       std::size_t{64} * 1024 * 1024;  // of an answer (request) or of one that refuses a stream
   std::size_t idle_connections_max = 8;
+  std::string host{};  // name or numeric address; empty: the socket
+  std::uint16_t port = 0;
+  bool tls = true;        // without it only an address of this machine's own loopback is called
+  std::string ca_file{};  // PEM: whose certificates are trusted; empty: those the system trusts
+  std::string ca_option = "--ca-file FILE or TANGRAM_CA_FILE";  // how the user says ca_file, for hints
+  std::string bearer_token{};  // sent with each request; never in a message. Without line breaks
 };
 
 struct ClientRequest {
@@ -35,12 +42,15 @@ struct ClientRequest {
 };
 
 // Every answer that arrives whole is a value, whatever its status. Errors:
-//   kUnavailable "client.unreachable"       nobody listens on the socket, or it may not be used
-//   (kPermissionDenied) kUnavailable "client.connection_lost"   the server went away before the answer was
-//   whole kDeadlineExceeded "client.timeout" kInternal "client.answer.invalid"       the answer is not HTTP
+//   kUnavailable "client.unreachable": nobody listens there; kPermissionDenied: the socket may not be used
+//   kUnavailable "client.connection_lost": the server went away before the answer was whole
+//   kUnavailable "client.tls.untrusted", "client.tls.failed"
+//   kDeadlineExceeded "client.timeout"
+//   kInternal "client.answer.invalid": the answer is not HTTP
 //   kResourceExhausted "client.answer.too_large"
-//   kInvalidArgument "client.request.invalid"  a line break in a path or header
-//   kAborted "client.interrupted"           by the interrupt of the request
+//   kInvalidArgument "client.request.invalid": a line break in a path, header or token;
+//     "client.plain.refused": another machine without TLS; "client.ca_file.unreadable"
+//   kAborted "client.interrupted": by the interrupt of the request
 class HttpClient {
  public:
   explicit HttpClient(ClientOptions options);

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 
+#include "net/connection_table.h"
+#include "net/gate.h"
 #include "net/handler_pool.h"
 #include "net/http.h"
 #include "net/server.h"
@@ -16,7 +18,19 @@ struct ConnectionContext {
   boost::asio::io_context& io;
   const ServerLimits& limits;
   std::shared_ptr<HandlerPool> pool;
+  ConnectionTable& table;
   Handler handler;
+  std::unique_ptr<Gate> gate;
+  // Ends the connection of a ticket that the table took back.
+  std::function<void(ConnectionTable::Ticket)> evict;
+};
+
+// What is known of a connection when it is accepted.
+struct Arrival {
+  int fd = -1;  // connected and non-blocking; the connection takes it over
+  Peer peer;
+  std::shared_ptr<TlsContext> tls;     // null: plain
+  ConnectionTable::Ticket ticket = 0;  // 0: only there to be refused
 };
 
 class Connection {
@@ -33,7 +47,6 @@ class Connection {
   virtual void abort() = 0;
 };
 
-// Takes over `fd`, which is connected and non-blocking.
-std::shared_ptr<Connection> make_connection(const ConnectionContext& context, int fd, Peer peer);
+std::shared_ptr<Connection> make_connection(const ConnectionContext& context, Arrival arrival);
 
 }  // namespace tangram::net

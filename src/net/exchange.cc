@@ -11,10 +11,11 @@ namespace tangram::net {
 // callbacks are always moved out and destroyed without the lock.
 
 Exchange::Exchange(Request request, std::size_t buffer_bytes_max, std::shared_ptr<HandlerPool> pool,
-                   std::function<void()> wake)
+                   std::string lane, std::function<void()> wake)
     : request_(std::move(request)),
       buffer_bytes_max_(buffer_bytes_max),
       pool_(std::move(pool)),
+      lane_(std::move(lane)),
       wake_(std::move(wake)) {}
 
 void Exchange::notify() {
@@ -22,7 +23,7 @@ void Exchange::notify() {
 }
 
 void Exchange::call(std::function<void()>& callback) {
-  if (callback) pool_->submit(std::exchange(callback, nullptr));
+  if (callback) pool_->submit(lane_, std::exchange(callback, nullptr));
 }
 
 void Exchange::set_head(Response head) {

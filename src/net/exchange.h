@@ -20,7 +20,8 @@ namespace tangram::net {
 class Exchange {
  public:
   // `wake` is called, with a lock held, whenever the consumer has something to do; never after close().
-  Exchange(Request request, std::size_t buffer_bytes_max, std::shared_ptr<HandlerPool> pool,
+  // Callbacks run in that lane of the pool.
+  Exchange(Request request, std::size_t buffer_bytes_max, std::shared_ptr<HandlerPool> pool, std::string lane,
            std::function<void()> wake);
 
   const Request& request() const { return request_; }
@@ -63,6 +64,7 @@ class Exchange {
   const Request request_;
   const std::size_t buffer_bytes_max_;
   const std::shared_ptr<HandlerPool> pool_;
+  const std::string lane_;
 
   mutable std::mutex mutex_;
   std::function<void()> wake_;

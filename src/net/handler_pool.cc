@@ -1,14 +1,14 @@
 #include "net/handler_pool.h"
 
+#include <algorithm>
 #include <exception>
-#include <string>
 #include <utility>
 
 #include "base/log.h"
 
 namespace tangram::net {
 
-HandlerPool::HandlerPool(std::size_t threads) {
+HandlerPool::HandlerPool(std::size_t threads) : per_lane_max_(std::max<std::size_t>(threads, 2) - 1) {
   threads_.reserve(threads);
   for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
@@ -17,10 +17,12 @@ HandlerPool::~HandlerPool() {
   finish();
 }
 
-void HandlerPool::submit(std::function<void()> task) {
+void HandlerPool::submit(const std::string& lane, std::function<void()> task) {
   const std::lock_guard lock(mutex_);
   if (finishing_) return;
-  tasks_.push_back(std::move(task));
+  Lane& mine = lanes_[lane];
+  if (mine.tasks.empty()) turns_.push_back(lane);
+  mine.tasks.push_back(std::move(task));
   wake_.notify_one();
 }
 
@@ -35,13 +37,29 @@ void HandlerPool::finish() {
   }
 }
 
+std::map<std::string, HandlerPool::Lane>::iterator HandlerPool::next_lane() {
+  for (auto turn = turns_.begin(); turn != turns_.end(); ++turn) {
+    const auto lane = lanes_.find(*turn);
+    if (lane->second.running >= per_lane_max_) continue;
+    turns_.erase(turn);
+    return lane;
+  }
+  return lanes_.end();
+}
+
 void HandlerPool::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return finishing_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
+    auto lane = next_lane();
+    if (lane == lanes_.end()) {
+      if (finishing_ && turns_.empty()) return;
+      wake_.wait(lock);
+      continue;
+    }
+    std::function<void()> task = std::move(lane->second.tasks.front());
+    lane->second.tasks.pop_front();
+    if (!lane->second.tasks.empty()) turns_.push_back(lane->first);
+    ++lane->second.running;
     lock.unlock();
     try {
       task();
@@ -52,6 +70,9 @@ void HandlerPool::run() {
     }
     task = nullptr;  // what it held may take locks when it goes
     lock.lock();
+    // The lane stays in the map while it has a task running, so the iterator is good.
+    if (--lane->second.running == 0 && lane->second.tasks.empty()) lanes_.erase(lane);
+    if (finishing_) wake_.notify_all();
   }
 }
 

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "base/quote.h"
+
 namespace tangram::net {
 namespace {
 
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
 }
 
 int hex_digit(char c) {
@@ -43,6 +40,11 @@ std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
 }
 
 }  // namespace
+
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
 
 std::string_view to_string(Method method) {
   switch (method) {
@@ -76,12 +78,12 @@ void Headers::set(std::string name, std::string value) {
 }
 
 void Headers::remove(std::string_view name) {
-  std::erase_if(fields_, [&](const Field& field) { return same_name(field.name, name); });
+  std::erase_if(fields_, [&](const Field& field) { return same_ignoring_case(field.name, name); });
 }
 
 std::optional<std::string_view> Headers::get(std::string_view name) const {
   for (const Field& field : fields_) {
-    if (same_name(field.name, name)) return field.value;
+    if (same_ignoring_case(field.name, name)) return field.value;
   }
   return std::nullopt;
 }
@@ -98,8 +100,7 @@ Result<Query> Query::parse(std::string_view text) {
     auto value = decode(pair.substr(std::min(equals + 1, pair.size())), true);
     if (!name || !value) {
       return fail(Code::kInvalidArgument, "http.query.invalid",
-                  "the query has a broken escape in \"" + std::string(pair.substr(0, 100)) + "\"",
-                  "write special characters as %XX");
+                  "the query has a broken escape in " + quoted(pair, 100), "write special characters as %XX");
     }
     query.add(std::move(*name), std::move(*value));
   }
@@ -152,10 +153,31 @@ std::string encode_segment(std::string_view text) {
   return out;
 }
 
+std::string Peer::host() const {
+  return address.substr(0, address.rfind(':'));
+}
+
+Result<std::string> origin_form(std::string_view target) {
+  std::string_view rest;
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (same_ignoring_case(target.substr(0, scheme.size()), scheme)) rest = target.substr(scheme.size());
+  }
+  if (rest.data() == nullptr) return std::string(target);
+  const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
+  const std::string_view authority = rest.substr(0, end);
+  if (authority.empty() || authority.find('@') != std::string_view::npos) {
+    return fail(Code::kInvalidArgument, "http.path.invalid",
+                "the target " + quoted(target, 100) + " names no host, or a user beside it",
+                "send the path alone, or http://HOST:PORT in front of it");
+  }
+  rest.remove_prefix(end);
+  return (rest.starts_with('/') ? "" : "/") + std::string(rest);
+}
+
 Result<std::vector<std::string>> split_path(std::string_view path) {
   if (path.empty() || path.front() != '/') {
     return fail(Code::kInvalidArgument, "http.path.invalid",
-                "the path \"" + std::string(path.substr(0, 100)) + "\" does not start with \"/\"");
+                "the path " + quoted(path, 100) + " does not start with \"/\"");
   }
   std::vector<std::string> segments;
   if (path == "/") return segments;
@@ -164,10 +186,9 @@ Result<std::vector<std::string>> split_path(std::string_view path) {
     const std::size_t end = std::min(path.find('/'), path.size());
     auto segment = decode(path.substr(0, end), false);
     if (!segment) {
-      return fail(
-          Code::kInvalidArgument, "http.path.invalid",
-          "the path has a broken escape in \"" + std::string(path.substr(0, end).substr(0, 100)) + "\"",
-          "write special characters as %XX");
+      return fail(Code::kInvalidArgument, "http.path.invalid",
+                  "the path has a broken escape in " + quoted(path.substr(0, end), 100),
+                  "write special characters as %XX");
     }
     segments.push_back(std::move(*segment));
     path.remove_prefix(end);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ namespace tangram::net {
 enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kPatch, kDelete, kOptions, kOther };
 
 std::string_view to_string(Method method);
+
+// As HTTP compares names of fields, codings and schemes: letters of ASCII without regard to case.
+bool same_ignoring_case(std::string_view a, std::string_view b);
 
 // Header fields in the order of arrival; names compare without regard to case.
 class Headers {
@@ -82,6 +86,11 @@ std::string encode_segment(std::string_view text);
 // "http.path.invalid".
 Result<std::vector<std::string>> split_path(std::string_view path);
 
+// What a target asks for, as "/v1/jobs?all=true": of "http://HOST/v1/jobs?all=true", which clients send to
+// proxies and every server must read (RFC 9112, 3.2.2), without scheme and authority; of anything else all of
+// it. Fails with "http.path.invalid" when the authority is empty or names a user.
+Result<std::string> origin_form(std::string_view target);
+
 // Who is at the other end. Filled from the kernel (SO_PEERCRED, getpeername), never from what the peer says.
 struct Peer {
   struct Process {
@@ -91,6 +100,8 @@ struct Peer {
   };
   std::optional<Process> process;  // Unix socket: the process that connected
   std::string address;             // TCP: "192.0.2.7:40112"; empty on a Unix socket
+
+  std::string host() const;  // the address without the port
 };
 
 struct Request {
@@ -101,6 +112,7 @@ struct Request {
   Headers headers;
   std::string body;
   Peer peer;
+  std::shared_ptr<const void> identity;  // what the server's gate knows of the caller; see net/gate.h
 };
 
 struct Response {

@@ -16,6 +16,11 @@ namespace tangram::net {
 // goes.
 class Listener {
  public:
+  // Takes the address: what can be known before anybody may connect.
+  static Result<Listener> bind(const Endpoint& endpoint);
+  // From now on peers may connect.
+  Result<void> listen();
+  // Both.
   static Result<Listener> open(const Endpoint& endpoint);
 
   Listener() = default;
@@ -27,15 +32,25 @@ class Listener {
   std::uint16_t port() const { return port_; }  // TCP only
 
  private:
-  static Result<Listener> open_unix(const UnixEndpoint& endpoint);
-  static Result<Listener> open_tcp(const TcpEndpoint& endpoint);
+  Result<void> listen_unix(const UnixEndpoint& endpoint);
+  Result<void> bind_tcp(const TcpEndpoint& endpoint);
 
+  Endpoint endpoint_;
   int fd_ = -1;
   std::uint16_t port_ = 0;
   std::string path_;
   dev_t device_ = 0;  // of the socket file, to know it again
   ino_t inode_ = 0;
 };
+
+// For a connected TCP socket: sends at once, and finds out when the peer's machine is gone.
+void set_tcp_options(int fd);
+
+// "192.0.2.1:8443", "[::1]:8443", or the path.
+std::string to_string(const Endpoint& endpoint);
+
+// What one customer of a network has: an IPv4 address, the first half of an IPv6 address.
+std::string network_of(const Peer& peer);
 
 // Of a connected socket; without a process and with an empty address when the kernel does not say.
 Peer peer_of(int fd);

@@ -1,13 +1,9 @@
 #include "net/problem.h"
 
-#include <string>
-
 #include "base/error.h"
 
 namespace tangram::net {
-namespace {
-
-std::string quoted(std::string_view text) {
+std::string json_quoted(std::string_view text) {
   static constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "\"";
   for (const char c : text) {
@@ -16,7 +12,6 @@ std::string quoted(std::string_view text) {
       out += '\\';
       out += c;
     } else if (byte < 0x20 || byte >= 0x7f) {
-      // What a stranger sent may be no UTF-8 at all; each byte is shown as the code point of its number.
       out += "\\u00";
       out += kHex[byte >> 4U];
       out += kHex[byte & 15U];
@@ -26,6 +21,8 @@ std::string quoted(std::string_view text) {
   }
   return out + '"';
 }
+
+namespace {
 
 // Of the statuses given by this layer.
 Code code_of(int status) {
@@ -100,11 +97,11 @@ Response problem(int status, std::string_view reason, std::string_view detail, s
   Response response;
   response.status = status;
   response.headers.set("Content-Type", "application/problem+json");
-  response.body = R"({"type":"about:blank","title":)" + quoted(status_phrase(status)) +
+  response.body = R"({"type":"about:blank","title":)" + json_quoted(status_phrase(status)) +
                   ",\"status\":" + std::to_string(status) +
-                  ",\"code\":" + quoted(to_string(code_of(status))) + ",\"reason\":" + quoted(reason) +
-                  ",\"detail\":" + quoted(detail);
-  if (!hint.empty()) response.body += ",\"hint\":" + quoted(hint);
+                  ",\"code\":" + json_quoted(to_string(code_of(status))) +
+                  ",\"reason\":" + json_quoted(reason) + ",\"detail\":" + json_quoted(detail);
+  if (!hint.empty()) response.body += ",\"hint\":" + json_quoted(hint);
   response.body += "}\n";
   return response;
 }

@@ -19,8 +19,8 @@
 #include "base/invariant.h"
 #include "base/log.h"
 #include "net/connection.h"
+#include "net/connection_table.h"
 #include "net/listen.h"
-#include "net/problem.h"
 
 namespace tangram::net {
 namespace {
@@ -31,50 +31,67 @@ using boost::system::error_code;
 // Connections that only wait for their refusal to be read. Beyond, a stranger is cut without a word.
 constexpr std::size_t kRefusalsMax = 64;
 constexpr std::chrono::milliseconds kAcceptRetry{100};
-
-// Whose share a connection counts to.
-std::string share_of(const Peer& peer) {
-  if (peer.process) return "uid " + std::to_string(peer.process->uid);
-  return "address " + peer.address.substr(0, peer.address.rfind(':'));
-}
-
-bool is_operator(const Peer& peer) {
-  return peer.process && (peer.process->uid == 0 || peer.process->uid == geteuid());
-}
+// Accepted before other work has its turn again.
+constexpr int kAcceptsAtOnce = 64;
 
 }  // namespace
 
 struct HttpServer::Impl {
+  // One address to come in by.
+  struct Door {
+    Listener listener;
+    std::shared_ptr<TlsContext> tls;
+    asio::posix::stream_descriptor acceptor;
+    asio::steady_timer retry;  // accept again after a lack of descriptors
+
+    Door(asio::io_context& io, Listener on, const Endpoint& endpoint)
+        : listener(std::move(on)), acceptor(io), retry(io) {
+      if (const auto* tcp = std::get_if<TcpEndpoint>(&endpoint)) tls = tcp->tls;
+    }
+  };
+
   ServerOptions options;
-  Listener listener;
   asio::io_context io{1};
+  std::vector<std::unique_ptr<Door>> doors;
   std::shared_ptr<HandlerPool> pool;
+  ConnectionTable table;
   ConnectionContext context;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
-  asio::posix::stream_descriptor acceptor;
-  asio::steady_timer timer;  // accept again after a lack of descriptors; while stopping, the end of the grace
+  asio::steady_timer grace_end;  // while stopping
   std::thread thread;
   std::atomic<std::size_t> open{0};
 
   // Of the I/O thread.
-  std::set<std::shared_ptr<Connection>> served;
+  std::map<ConnectionTable::Ticket, std::shared_ptr<Connection>> served;
   std::set<std::shared_ptr<Connection>> refused;
-  std::map<std::string, std::size_t> shares;
   bool stopping = false;
 
-  Impl(ServerOptions with, Listener on, Handler handler)
+  explicit Impl(ServerOptions with)
       : options(std::move(with)),
-        listener(std::move(on)),
         pool(std::make_shared<HandlerPool>(options.handler_threads)),
-        context{io, options.limits, pool, std::move(handler)},
+        table(options.limits),
+        context{io, options.limits, pool, table, nullptr, nullptr, [this](auto ticket) { evict(ticket); }},
         work(io.get_executor()),
-        acceptor(io),
-        timer(io) {}
+        grace_end(io) {}
 
-  void start() {
-    acceptor.assign(listener.fd());
-    wait_for_peers();
+  Result<void> bind() {
+    for (const Endpoint& endpoint : options.endpoints) {
+      TG_TRY(Listener listener, Listener::bind(endpoint));
+      doors.push_back(std::make_unique<Door>(io, std::move(listener), endpoint));
+    }
+    return {};
+  }
+
+  Result<void> serve(Handler handler, std::unique_ptr<Gate> gate) {
+    context.handler = std::move(handler);
+    context.gate = std::move(gate);
+    for (const auto& door : doors) {
+      TG_TRY_VOID(door->listener.listen());
+      door->acceptor.assign(door->listener.fd());
+      wait_for_peers(*door);
+    }
     thread = std::thread([this] { run(); });
+    return {};
   }
 
   void run() {
@@ -88,119 +105,140 @@ struct HttpServer::Impl {
     }
   }
 
-  void wait_for_peers() {
-    acceptor.async_wait(asio::posix::stream_descriptor::wait_read, [this](const error_code& error) {
-      if (error || stopping) return;
-      accept_all();
-    });
+  void wait_for_peers(Door& door) {
+    door.acceptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                             [this, &door](const error_code& error) {
+                               if (error || stopping) return;
+                               accept_some(door);
+                             });
   }
 
-  void accept_all() {
-    while (true) {
-      const int fd = accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  void accept_some(Door& door) {
+    for (int i = 0; i < kAcceptsAtOnce; ++i) {
+      const int fd = accept4(door.listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd >= 0) {
-        welcome(fd);
+        welcome(door, fd);
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         log::warn("http: cannot accept a connection: " + errno_text(errno));
-        timer.expires_after(kAcceptRetry);
-        timer.async_wait([this](const error_code& error) {
-          if (!error && !stopping) wait_for_peers();
+        door.retry.expires_after(kAcceptRetry);
+        door.retry.async_wait([this, &door](const error_code& error) {
+          if (!error && !stopping) wait_for_peers(door);
         });
         return;
       } else if (errno == EAGAIN) {
-        wait_for_peers();
-        return;
+        break;
       }
       // Anything else is the fault of one peer (ECONNABORTED and kin): on to the next.
     }
+    wait_for_peers(door);
   }
 
-  void welcome(int fd) {
-    Peer peer = peer_of(fd);
-    const std::string share = share_of(peer);
-    if (std::optional<Response> refusal = refusal_of(peer, share)) {
-      if (refused.size() >= kRefusalsMax) {
-        close(fd);
-        return;
-      }
-      auto connection = make_connection(context, fd, std::move(peer));
-      refused.insert(connection);
-      connection->refuse(std::move(*refusal), [this, connection] { refused.erase(connection); });
+  void welcome(const Door& door, int fd) {
+    Arrival arrival{fd, peer_of(fd), door.tls, 0};
+    if (!arrival.peer.process && arrival.peer.address.empty()) {
+      close(fd);  // gone already
       return;
     }
-    auto connection = make_connection(context, fd, std::move(peer));
-    served.insert(connection);
-    ++shares[share];
+    const std::optional<Share> share = context.gate->share_of(arrival.peer);
+    const auto place = share ? table.enter(*share) : table.enter_unknown(origin_of(arrival.peer));
+    if (place.evicted) evict(*place.evicted);
+    if (place.verdict != ConnectionTable::Verdict::kWelcome) {
+      refuse(std::move(arrival), place.verdict, share);
+      return;
+    }
+    arrival.ticket = place.ticket;
+    auto connection = make_connection(context, std::move(arrival));
+    served[place.ticket] = connection;
     open = served.size();
-    connection->serve([this, connection, share] {
-      served.erase(connection);
+    connection->serve([this, ticket = place.ticket] {
+      table.leave(ticket);
+      served.erase(ticket);
       open = served.size();
-      const auto at = shares.find(share);
-      if (--at->second == 0) shares.erase(at);
       end_when_empty();
     });
   }
 
-  std::optional<Response> refusal_of(const Peer& peer, const std::string& share) const {
-    const ServerLimits& limits = options.limits;
-    const auto held = shares.find(share);
-    if (held != shares.end() && held->second >= limits.connections_per_peer_max) {
-      return problem(429, "http.connections.share_exceeded",
-                     share + " holds " + std::to_string(held->second) + " connections, and may hold " +
-                         std::to_string(limits.connections_per_peer_max),
-                     "close some, or use one connection for more requests");
+  // Where a peer comes from of whom nothing else is known.
+  static std::string origin_of(const Peer& peer) {
+    return peer.process ? "uid " + std::to_string(peer.process->uid) : network_of(peer);
+  }
+
+  void refuse(Arrival arrival, ConnectionTable::Verdict verdict, const std::optional<Share>& share) {
+    if (refused.size() >= kRefusalsMax) {
+      close(arrival.fd);
+      return;
     }
-    const std::size_t reserved =
-        is_operator(peer) ? 0 : std::min(limits.connections_reserved, limits.connections_max);
-    if (served.size() >= limits.connections_max - reserved) {
-      return problem(503, "http.connections.exceeded",
-                     "the server holds " + std::to_string(served.size()) + " connections and takes no more",
-                     "try again in a moment");
-    }
-    return std::nullopt;
+    auto connection = make_connection(context, std::move(arrival));
+    refused.insert(connection);
+    connection->refuse(refusal_answer(verdict, share ? share->name : "unknown", options.limits),
+                       [this, connection] { refused.erase(connection); });
+  }
+
+  void evict(ConnectionTable::Ticket ticket) {
+    const auto found = served.find(ticket);
+    if (found != served.end()) std::shared_ptr(found->second)->abort();
   }
 
   void begin_stop(std::chrono::milliseconds grace) {
     stopping = true;
-    acceptor.release();               // the listener closes it
+    for (const auto& door : doors) {
+      door->acceptor.release();  // the listener closes it
+      door->retry.cancel();
+    }
     const auto connections = served;  // an abort may take one out
-    for (const auto& connection : connections) connection->drain();
-    timer.expires_after(grace);
-    timer.async_wait([this](const error_code& error) {
+    for (const auto& [ticket, connection] : connections) connection->drain();
+    grace_end.expires_after(grace);
+    grace_end.async_wait([this](const error_code& error) {
       if (!error) abort_all();
     });
     end_when_empty();
   }
 
   void abort_all() {
-    for (const auto& set : {served, refused}) {
-      for (const auto& connection : set) connection->abort();
-    }
+    const auto serving = served;
+    const auto refusing = refused;
+    for (const auto& [ticket, connection] : serving) connection->abort();
+    for (const auto& connection : refusing) connection->abort();
   }
 
   void end_when_empty() {
     if (!stopping || !served.empty()) return;
     abort_all();
-    timer.cancel();
+    grace_end.cancel();
     work.reset();
   }
 
   void stop(std::chrono::milliseconds grace) {
-    if (!thread.joinable()) return;
-    asio::post(io, [this, grace] { begin_stop(grace); });
-    thread.join();
+    if (thread.joinable()) {
+      asio::post(io, [this, grace] { begin_stop(grace); });
+      thread.join();
+    }
+    for (const auto& door : doors) {
+      if (door->acceptor.is_open()) door->acceptor.release();  // serve() has failed half-way
+    }
     pool->finish();
-    listener = Listener();
+    for (const auto& door : doors) door->listener = Listener();
   }
 };
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(ServerOptions options, Handler handler) {
-  TG_ASSERT(handler != nullptr, "a server needs a handler");
+Result<std::unique_ptr<HttpServer>> HttpServer::bind(ServerOptions options) {
   TG_ASSERT(options.handler_threads > 0, "a server needs a handler thread");
-  TG_TRY(Listener listener, Listener::open(options.endpoint));
-  auto impl = std::make_unique<Impl>(std::move(options), std::move(listener), std::move(handler));
-  impl->start();
+  TG_ASSERT(!options.endpoints.empty(), "a server needs an address");
+  auto impl = std::make_unique<Impl>(std::move(options));
+  TG_TRY_VOID(impl->bind());
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+Result<void> HttpServer::serve(Handler handler, std::unique_ptr<Gate> gate) {
+  TG_ASSERT(handler != nullptr && gate != nullptr, "a server needs a handler and a gate");
+  return impl_->serve(std::move(handler), std::move(gate));
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(ServerOptions options, Handler handler,
+                                                      std::unique_ptr<Gate> gate) {
+  TG_TRY(auto server, bind(std::move(options)));
+  TG_TRY_VOID(server->serve(std::move(handler), std::move(gate)));
+  return server;
 }
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -213,8 +251,10 @@ void HttpServer::stop(std::chrono::milliseconds grace) {
   impl_->stop(grace);
 }
 
-std::uint16_t HttpServer::port() const {
-  return impl_->listener.port();
+std::vector<std::uint16_t> HttpServer::ports() const {
+  std::vector<std::uint16_t> ports;
+  for (const auto& door : impl_->doors) ports.push_back(door->listener.port());
+  return ports;
 }
 
 std::size_t HttpServer::connections() const {

@@ -1,8 +1,12 @@
-// The listener: HTTP/1.1 on a Unix socket (or TCP), behind one handler function.
+// The listener: HTTP/1.1 on Unix sockets and on TCP with or without TLS, behind one handler function.
 //
-// Threads: one I/O thread owns all connections; handlers run on a small pool. A connection has one request in
-// work at a time, so pipelined requests are answered in order. A handler may return at once and answer later
-// through its Responder: a waiting long poll or an open stream holds no thread.
+// Threads: one I/O thread owns all connections; handlers run on a small pool, where the shares (net/gate.h)
+// take turns. A connection has one request in work at a time, so pipelined requests are answered in order. A
+// handler may return at once and answer later through its Responder: a waiting long poll or an open stream
+// holds no thread.
+//
+// On TCP a client that closes its end while it waits for an answer counts as gone; on a Unix socket it may
+// half-close.
 #pragma once
 
 #include <sys/types.h>
@@ -15,9 +19,12 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
+#include "net/gate.h"
 #include "net/http.h"
+#include "net/tls.h"
 
 namespace tangram::net {
 
@@ -31,23 +38,32 @@ struct UnixEndpoint {
 
 struct TcpEndpoint {
   std::string address = "127.0.0.1";  // numeric, IPv4 or IPv6
-  std::uint16_t port = 0;             // 0: any free one, see HttpServer::port()
+  std::uint16_t port = 0;             // 0: any free one, see HttpServer::ports()
+  std::shared_ptr<TlsContext> tls;    // null: without TLS
 };
 
 using Endpoint = std::variant<UnixEndpoint, TcpEndpoint>;
 
 // Everything that a stranger could otherwise use up.
 struct ServerLimits {
-  std::size_t connections_max = 512;
-  // One peer (uid on a Unix socket, address on TCP) may hold so many. More are answered 429.
-  std::size_t connections_per_peer_max = 128;
-  // Kept free for root and the server's own uid when others fill the rest; others are answered 503.
+  std::size_t connections_max = 1024;
+  // One share (see net/gate.h) may hold so many. More are answered 429.
+  std::size_t connections_per_share_max = 128;
+  // Of connections_max, for peers of whom nothing is known yet. When there are more, one that has come least
+  // far is closed: see ConnectionTable::enter_unknown.
+  std::size_t connections_unknown_max = 0;
+  // Of connections_max, kept free for privileged shares. When others fill the rest, an idle connection of
+  // whoever holds the most is closed for a newcomer; when there is none, the newcomer is answered 503.
   std::size_t connections_reserved = 16;
+  // Bodies of requests from their header to their answer, and answers until they are read: of one share, and
+  // of all. More is answered 429.
+  std::size_t bytes_per_share_max = std::size_t{64} * 1024 * 1024;
+  std::size_t bytes_max = std::size_t{256} * 1024 * 1024;
   std::size_t header_bytes_max = std::size_t{32} * 1024;          // more: 431
   std::size_t body_bytes_max = std::size_t{4} * 1024 * 1024;      // more: 413
   std::size_t stream_buffer_bytes_max = std::size_t{256} * 1024;  // per stream, beyond what the kernel holds
   std::chrono::milliseconds header_time{
-      10'000};  // from the first byte (or the connect) to the end of the header
+      10'000};  // from the connect, with the TLS handshake, or the first byte to the end of the header
   std::chrono::milliseconds body_time{30'000};   // from the end of the header to the end of the body
   std::chrono::milliseconds idle_time{75'000};   // between two requests of a connection
   std::chrono::milliseconds stall_time{30'000};  // a reader that takes nothing for so long is cut
@@ -55,7 +71,7 @@ struct ServerLimits {
 };
 
 struct ServerOptions {
-  Endpoint endpoint;
+  std::vector<Endpoint> endpoints;
   ServerLimits limits;
   std::size_t handler_threads = 4;
 };
@@ -125,9 +141,15 @@ using Handler = std::function<void(const Request&, Responder)>;
 
 class HttpServer {
  public:
-  // Listens and serves when it returns. Errors: "net.address.in_use" (somebody answers there),
-  // "net.path.too_long", "net.path.not_a_socket", or the system's.
-  static Result<std::unique_ptr<HttpServer>> start(ServerOptions options, Handler handler);
+  // Takes the addresses, so that whoever starts knows early that they are free; nobody can connect yet.
+  // Errors: "net.address.in_use" (somebody answers there), "net.address.unavailable" (not one of this
+  // machine), "net.address.forbidden", "net.path.too_long", "net.path.not_a_socket", or the system's.
+  static Result<std::unique_ptr<HttpServer>> bind(ServerOptions options);
+  // Listens and serves when it returns. Once. Errors: as bind().
+  Result<void> serve(Handler handler, std::unique_ptr<Gate> gate = make_open_gate());
+  // Both.
+  static Result<std::unique_ptr<HttpServer>> start(ServerOptions options, Handler handler,
+                                                   std::unique_ptr<Gate> gate = make_open_gate());
 
   ~HttpServer();  // stop(0)
   HttpServer(const HttpServer&) = delete;
@@ -138,8 +160,8 @@ class HttpServer {
   // Idempotent.
   void stop(std::chrono::milliseconds grace = std::chrono::seconds(2));
 
-  // The port of a TCP endpoint, 0 otherwise.
-  std::uint16_t port() const;
+  // One for each endpoint; 0 for a Unix socket.
+  std::vector<std::uint16_t> ports() const;
 
   // Open connections, for metrics and tests.
   std::size_t connections() const;

@@ -22,6 +22,7 @@ Result<bool> ServerEventReader::feed(std::string_view piece,
       continue;
     }
     const bool go_on = !has_data_ || on_event(event_);
+    last_id_ = event_.id;
     event_.name.clear();
     event_.data.clear();
     has_data_ = false;

@@ -25,11 +25,15 @@ class ServerEventReader {
   // Comments, and blocks without data, are passed over.
   Result<bool> feed(std::string_view piece, const std::function<bool(const ServerEvent&)>& on_event);
 
+  // The id of the last block that is whole, whether it had data or not: where to go on.
+  const std::string& last_id() const { return last_id_; }
+
  private:
   void take_line(std::string_view line);
 
   std::string line_;  // the beginning of one that is not whole yet
   ServerEvent event_;
+  std::string last_id_;
   bool has_data_ = false;
   bool after_return_ = false;  // the last character was '\r': a '\n' belongs to it
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quote.h"
 #include "server/exchange.h"
 #include "server/route.h"
 
@@ -50,7 +51,7 @@ net::Response method_refused(const net::Request& request, const std::string& all
       "use " + allowed,
       {},
       nullptr};
-  net::Response response = problem_response(error);
+  net::Response response = problem_response(error, language_of(request));
   response.headers.set("Allow", allowed);
   return response;
 }
@@ -66,44 +67,52 @@ Match find_route(const net::Request& request) {
   for (const Route& route : routes()) {
     auto parts = match(route.operation.path, request.segments);
     if (!parts) continue;
+    const bool is_get = route.method == net::Method::kGet;
     found.allowed += (found.allowed.empty() ? "" : ", ") + std::string(net::to_string(route.method));
-    if (found.route != nullptr || route.method != request.method) continue;
+    if (is_get) found.allowed += ", HEAD";
+    // The same answer; the server leaves its body out.
+    const bool is_meant = route.method == request.method || (is_get && request.method == net::Method::kHead);
+    if (found.route != nullptr || !is_meant) continue;
     found.route = &route;
     found.parts = std::move(*parts);
   }
   return found;
 }
 
-Result<service::Caller> identify(const service::Service& service, const net::Request& request) {
-  if (request.peer.process) return service.identify(request.peer.process->uid);
-  return fail(Code::kUnauthenticated, "caller.unknown",
-              "the caller's identity cannot be told on this socket");
-}
-
 Result<void> authorize(const Route& route, const service::Caller& caller) {
+  const std::string call =
+      std::string(net::to_string(route.method)) + " " + std::string(route.operation.path);
   switch (route.access) {
-    case Access::kAnyone:
+    case Access::kAnybody:
     case Access::kKnown:
       return {};
-    case Access::kMonitor:
+    case Access::kWriters:
+      return service::require_writer(caller, call);
+    case Access::kOverview:
+      return caller.sees_all() ? Result<void>() : service::require_operator(caller, call);
     case Access::kOperator:
-      return service::require_operator(
-          caller, std::string(net::to_string(route.method)) + " " + std::string(route.operation.path));
+      return service::require_operator(caller, call);
   }
   return {};
 }
 
 // The first form is meant when the client names none.
 Result<void> check_media(const Route& route, const net::Request& request) {
+  if (route.operation.body.empty()) return {};
+  const std::string_view coding = request.headers.get("Content-Encoding").value_or("identity");
+  if (!net::same_ignoring_case(coding, "identity")) {
+    return fail(Code::kInvalidArgument, "http.content_encoding.unsupported",
+                "Content-Encoding " + printable(coding, 64) + " is not read here", "send the body as it is");
+  }
   const std::string media = media_type(request);
-  if (media.empty() || route.operation.body.empty()) return {};
+  if (media.empty()) return {};
   std::string known;
   for (const wire::Content& content : route.operation.body) {
     if (content.media == media) return {};
     known += (known.empty() ? "" : " or ") + std::string(content.media);
   }
   return fail(Code::kInvalidArgument, "http.content_type.unsupported",
-              "Content-Type " + media.substr(0, 64) + " is not read here", "send " + known);
+              "Content-Type " + printable(media, 64) + " is not read here", "send " + known);
 }
 
 Result<Parameters> check(const Route& route, const service::Caller& caller, const net::Request& request) {
@@ -113,29 +122,39 @@ Result<Parameters> check(const Route& route, const service::Caller& caller, cons
   return Parameters::read(route.operation, request);
 }
 
-void dispatch(service::Service& service, const std::shared_ptr<RequestMeter>& meter,
-              const net::Request& request, const net::Responder& responder) {
+void dispatch(service::Service& service, const ApiParts& parts, const net::Request& request,
+              const net::Responder& responder) {
   net::Responder answer = responder;
+  const wire::Language language = language_of(request);
   Match found = find_route(request);
   const std::string_view operation = found.route == nullptr ? "unknown" : found.route->operation.id;
-  answer.on_answer([meter, operation](int status) { meter->count(operation, status); });
-  const Result<service::Caller> caller = identify(service, request);
-  if (!caller && (found.route == nullptr || found.route->access != Access::kAnyone)) {
-    answer.send(problem_response(caller.error()));
+  answer.on_answer([meter = parts.meter, operation](int status) { meter->count(operation, status); });
+  const auto* caller = static_cast<const service::Caller*>(request.identity.get());
+  if (caller == nullptr && (found.route == nullptr || found.route->access != Access::kAnybody)) {
+    answer.send(problem_response(
+        {Code::kUnauthenticated, "caller.unknown", "the caller is not known", "", {}, nullptr}, language));
     return;
   }
   if (found.route == nullptr) {
-    answer.send(found.allowed.empty() ? problem_response(unknown_path(request))
+    answer.send(found.allowed.empty() ? problem_response(unknown_path(request), language)
                                       : method_refused(request, found.allowed));
     return;
   }
-  const service::Caller who = caller ? *caller : service::Caller{};
+  service::Caller who = caller != nullptr ? *caller : service::Caller{};
+  who.language = language;
   auto parameters = check(*found.route, who, request);
   if (!parameters) {
-    answer.send(problem_response(parameters.error()));
+    answer.send(problem_response(parameters.error(), language));
     return;
   }
-  Exchange exchange{service, request, responder, who, std::move(found.parts), std::move(*parameters), *meter};
+  Exchange exchange{service,
+                    parts.limiter.get(),
+                    request,
+                    responder,
+                    who,
+                    std::move(found.parts),
+                    std::move(*parameters),
+                    *parts.meter};
   found.route->call(exchange);
 }
 
@@ -151,10 +170,15 @@ std::string media_type(const net::Request& request) {
   return media;
 }
 
-net::Handler make_handler(service::Service& service) {
-  return [&service, meter = std::make_shared<RequestMeter>()](const net::Request& request,
-                                                              const net::Responder& responder) {
-    dispatch(service, meter, request, responder);
+Asked look_up(const net::Request& head) {
+  const Route* route = find_route(head).route;
+  if (route == nullptr) return {"unknown", false};
+  return {route->operation.id, route->access == Access::kAnybody};
+}
+
+net::Handler make_handler(service::Service& service, const ApiParts& parts) {
+  return [&service, parts](const net::Request& request, const net::Responder& responder) {
+    dispatch(service, parts, request, responder);
   };
 }
 

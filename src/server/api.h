@@ -2,12 +2,23 @@
 // service's.
 #pragma once
 
+#include <memory>
+
 #include "net/server.h"
+#include "server/rate_limiter.h"
+#include "server/request_meter.h"
 #include "service/service.h"
 
 namespace tangram::server {
 
-// A handler for net::HttpServer. `service` must be started and outlive the server. Thread-safe.
-net::Handler make_handler(service::Service& service);
+// What the API works with beside its service. All may be null: then nobody is held back, or nothing counted.
+struct ApiParts {
+  std::shared_ptr<RateLimiter> limiter;  // charged for what a request costs beyond itself
+  std::shared_ptr<RequestMeter> meter = std::make_shared<RequestMeter>();
+};
+
+// A handler for net::HttpServer, behind the gate of server/gate.h, which says who asks. `service` must be
+// started and outlive the server. Thread-safe.
+net::Handler make_handler(service::Service& service, const ApiParts& parts);
 
 }  // namespace tangram::server

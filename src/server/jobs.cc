@@ -2,12 +2,15 @@
 #include <chrono>
 
 #include "server/exchange.h"
+#include "server/gate.h"
 #include "server/log_stream.h"
 
 namespace tangram::server {
 namespace {
 
 constexpr std::int64_t kWaitMsDefault = 30'000;
+// So many jobs of a batch count as one request more.
+constexpr std::int64_t kJobsPerRequest = 20;
 constexpr std::int64_t kPageDefault = 1'000;
 
 // FNV-1a with the length. It only tells a client's own requests apart, so nobody gains by a collision.
@@ -52,54 +55,62 @@ Result<service::JobQuery> read_query(const Parameters& parameters) {
 void post_jobs(Exchange& exchange) {
   auto submit = read_submit(exchange);
   if (!submit) {
-    exchange.responder.send(problem_response(submit.error()));
+    exchange.responder.send(problem_response(submit.error(), exchange.caller.language));
     return;
   }
-  exchange.service.submit(exchange.caller, std::move(*submit),
-                          [responder = exchange.responder](service::Answer answer) mutable {
-                            responder.send(json_response(answer.status, std::move(answer.body)));
-                          });
+  const auto jobs = static_cast<std::int64_t>(submit->submissions.items.size());
+  if (exchange.limiter != nullptr && !exchange.caller.is_operator()) {
+    exchange.limiter->charge(share_name(exchange.caller), jobs / kJobsPerRequest);
+  }
+  exchange.service.submit(
+      exchange.caller, std::move(*submit),
+      [responder = exchange.responder, language = exchange.caller.language](service::Answer answer) mutable {
+        responder.send(json_response(answer.status, std::move(answer.body), language));
+      });
 }
 
 void get_jobs(Exchange& exchange) {
   const auto query = read_query(exchange.parameters);
-  exchange.responder.send(query ? respond(200, exchange.service.jobs(exchange.caller, *query))
-                                : problem_response(query.error()));
+  exchange.responder.send(
+      query ? respond(200, exchange.service.jobs(exchange.caller, *query), exchange.caller.language)
+            : problem_response(query.error(), exchange.caller.language));
 }
 
 void get_job(Exchange& exchange) {
-  exchange.responder.send(respond(200, exchange.service.job(exchange.caller, exchange.parts.front())));
+  exchange.responder.send(
+      respond(200, exchange.service.job(exchange.caller, exchange.parts.front()), exchange.caller.language));
 }
 
 void get_why(Exchange& exchange) {
-  exchange.responder.send(respond(200, exchange.service.why(exchange.caller, exchange.parts.front())));
+  exchange.responder.send(
+      respond(200, exchange.service.why(exchange.caller, exchange.parts.front()), exchange.caller.language));
 }
 
 void get_wait(Exchange& exchange) {
   const std::chrono::milliseconds timeout(exchange.parameters.number("timeout").value_or(kWaitMsDefault));
-  auto answer_now =
-      exchange.service.wait(exchange.caller, exchange.parts.front(), timeout,
-                            [responder = exchange.responder](const Result<wire::JobView>& job) mutable {
-                              responder.send(respond(200, job));
-                            });
+  auto answer_now = exchange.service.wait(
+      exchange.caller, exchange.parts.front(), timeout,
+      [responder = exchange.responder, language = exchange.caller.language](
+          const Result<wire::JobView>& job) mutable { responder.send(respond(200, job, language)); });
   exchange.responder.on_cancel(std::move(answer_now));
 }
 
 void get_logs(Exchange& exchange) {
-  const LogQuery question = read_log_query(exchange.parameters);
+  const LogQuery question = read_log_query(exchange.parameters, exchange.request);
   const auto log = exchange.service.log(exchange.caller, exchange.parts.front(), question.attempt);
   if (!log) {
-    exchange.responder.send(problem_response(log.error()));
+    exchange.responder.send(problem_response(log.error(), exchange.caller.language));
     return;
   }
-  stream_log(exchange.service, *log, question, exchange.responder);
+  stream_log(exchange.service, *log, question, still_the_same(exchange), exchange.caller.language,
+             exchange.responder);
 }
 
 void post_cancel(Exchange& exchange) {
-  exchange.service.cancel(exchange.caller, exchange.parts.front(),
-                          [responder = exchange.responder](const Result<wire::JobView>& job) mutable {
-                            responder.send(respond(202, job));
-                          });
+  exchange.service.cancel(
+      exchange.caller, exchange.parts.front(),
+      [responder = exchange.responder, language = exchange.caller.language](
+          const Result<wire::JobView>& job) mutable { responder.send(respond(202, job, language)); });
 }
 
 }  // namespace tangram::server

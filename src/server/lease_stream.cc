@@ -16,20 +16,25 @@ std::string event_of(const wire::LeaseView& view) {
   return "event: lease\ndata: " + wire::write(view) + "\n\n";
 }
 
-std::string taken_up() {
+std::string taken_up(wire::Language language) {
   const Error error{Code::kAborted,
                     "lease.taken_up",
                     "another connection has taken the lease up",
                     "a token belongs to one holder",
                     {},
                     nullptr};
-  return "event: problem\ndata: " + wire::write_problem(error) + "\n\n";
+  return problem_event(error, language);
 }
 
 }  // namespace
 
-LeaseStream::LeaseStream(service::Service& service, net::Responder responder, bool local)
-    : service_(service), responder_(std::move(responder)), local_(local) {}
+LeaseStream::LeaseStream(service::Service& service, net::Responder responder, wire::Language language,
+                         bool local, std::function<Result<void>()> may_go_on)
+    : service_(service),
+      responder_(std::move(responder)),
+      language_(language),
+      local_(local),
+      may_go_on_(std::move(may_go_on)) {}
 
 service::LeaseHolder LeaseStream::holder() {
   return {[self = shared_from_this()] { self->update(); }, local_};
@@ -37,10 +42,10 @@ service::LeaseHolder LeaseStream::holder() {
 
 void LeaseStream::begin(const Result<service::HeldLease>& lease) {
   if (!lease) {
-    responder_.send(problem_response(lease.error()));
+    responder_.send(problem_response(lease.error(), language_));
     return;
   }
-  auto view = service_.lease_view(*lease);
+  auto view = service_.lease_view(*lease, language_);
   net::Response head;
   head.headers.set("Content-Type", "text/event-stream");
   head.headers.set("Cache-Control", "no-store");
@@ -75,10 +80,10 @@ void LeaseStream::update() {
 
 void LeaseStream::send_locked(bool& over) {
   if (!writer_ || !lease_) return;
-  const auto view = service_.lease_view(*lease_);
+  const auto view = service_.lease_view(*lease_, language_);
   over = !view || view->job.state == JobState::kEnded;
   if (!view) {
-    (void)writer_->write(taken_up());
+    (void)writer_->write(taken_up(language_));
     return;
   }
   std::string event = event_of(*view);
@@ -102,12 +107,15 @@ void LeaseStream::keep_alive() {
   service_.call_after(kKeepAlive, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
+    const Result<void> allowed = self->may_go_on_();
     {
       const std::lock_guard lock(self->mutex_);
       if (!self->writer_) return;
       // One that is full is being read too slowly, which is not dead.
-      (void)self->writer_->write(kNothing);
+      (void)self->writer_->write(allowed ? std::string(kNothing)
+                                         : problem_event(allowed.error(), self->language_));
     }
+    if (!allowed) return self->end();
     self->keep_alive();
   });
 }

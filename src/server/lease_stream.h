@@ -2,6 +2,7 @@
 // The stream is what holds it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,7 +17,9 @@ namespace tangram::server {
 // Thread-safe.
 class LeaseStream : public std::enable_shared_from_this<LeaseStream> {
  public:
-  LeaseStream(service::Service& service, net::Responder responder, bool local);
+  // `may_go_on` is asked with every sign of life: whether the holder is still one that may hold.
+  LeaseStream(service::Service& service, net::Responder responder, wire::Language language, bool local,
+              std::function<Result<void>()> may_go_on);
 
   // To be handed to the service; keeps the stream alive.
   service::LeaseHolder holder();
@@ -31,7 +34,9 @@ class LeaseStream : public std::enable_shared_from_this<LeaseStream> {
 
   service::Service& service_;
   net::Responder responder_;
+  const wire::Language language_;
   const bool local_;
+  const std::function<Result<void>()> may_go_on_;
 
   std::mutex mutex_;
   std::optional<service::HeldLease> lease_;

@@ -7,7 +7,8 @@ namespace {
 
 std::shared_ptr<LeaseStream> make_stream(const Exchange& exchange) {
   const bool local = exchange.request.peer.process.has_value();
-  return std::make_shared<LeaseStream>(exchange.service, exchange.responder, local);
+  return std::make_shared<LeaseStream>(exchange.service, exchange.responder, exchange.caller.language, local,
+                                       still_the_same(exchange));
 }
 
 }  // namespace
@@ -15,7 +16,7 @@ std::shared_ptr<LeaseStream> make_stream(const Exchange& exchange) {
 void post_leases(Exchange& exchange) {
   auto request = wire::read_lease_request(exchange.request.body);
   if (!request) {
-    exchange.responder.send(problem_response(request.error()));
+    exchange.responder.send(problem_response(request.error(), exchange.caller.language));
     return;
   }
   const auto stream = make_stream(exchange);
@@ -26,7 +27,7 @@ void post_leases(Exchange& exchange) {
 void post_hold(Exchange& exchange) {
   const auto token = wire::read_lease_token(exchange.request.body);
   if (!token) {
-    exchange.responder.send(problem_response(token.error()));
+    exchange.responder.send(problem_response(token.error(), exchange.caller.language));
     return;
   }
   const auto stream = make_stream(exchange);
@@ -37,13 +38,13 @@ void post_hold(Exchange& exchange) {
 void post_release(Exchange& exchange) {
   auto token = wire::read_lease_token(exchange.request.body);
   if (!token) {
-    exchange.responder.send(problem_response(token.error()));
+    exchange.responder.send(problem_response(token.error(), exchange.caller.language));
     return;
   }
-  exchange.service.release(exchange.caller, exchange.parts.front(), std::move(token->token),
-                           [responder = exchange.responder](const Result<wire::JobView>& job) mutable {
-                             responder.send(respond(200, job));
-                           });
+  exchange.service.release(
+      exchange.caller, exchange.parts.front(), std::move(token->token),
+      [responder = exchange.responder, language = exchange.caller.language](
+          const Result<wire::JobView>& job) mutable { responder.send(respond(200, job, language)); });
 }
 
 }  // namespace tangram::server

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -28,67 +27,69 @@ int open_log(const std::string& path) {
   return -1;
 }
 
-struct Cut {
-  std::int64_t bytes = 0;       // of the output that are missing
-  std::int64_t tail_start = 0;  // where the file goes on behind the mark
-};
-
-// The mark behind the head, if the middle of this file was cut.
-std::optional<Cut> find_cut(int fd, std::int64_t head_bytes) {
-  char buffer[kMarkBytesMax];
-  const ssize_t got = pread(fd, buffer, sizeof buffer, head_bytes);
-  if (got <= 0) return std::nullopt;
-  const std::string_view text(buffer, static_cast<std::size_t>(got));
-  if (!text.starts_with(kMarkStart)) return std::nullopt;
-  const std::size_t end = text.find(kMarkEnd);
-  if (end == std::string_view::npos) return std::nullopt;
-  Cut cut;
-  const std::string_view number = text.substr(kMarkStart.size(), end - kMarkStart.size());
-  const auto [stop, problem] = std::from_chars(number.data(), number.data() + number.size(), cut.bytes);
-  if (problem != std::errc{} || stop != number.data() + number.size()) return std::nullopt;
-  cut.tail_start = head_bytes + static_cast<std::int64_t>(end + kMarkEnd.size());
-  return cut;
-}
-
-// Which byte of the whole output stands at the offset.
-std::int64_t output_position(int fd, std::int64_t head_bytes, std::int64_t offset) {
-  const auto cut = find_cut(fd, head_bytes);
-  if (!cut || offset < cut->tail_start) return std::min(offset, cut ? head_bytes : offset);
-  return head_bytes + cut->bytes + (offset - cut->tail_start);
-}
-
-// Where that byte stands in the file; the mark, if it was cut.
-std::int64_t file_offset(int fd, std::int64_t head_bytes, std::int64_t position) {
-  const auto cut = find_cut(fd, head_bytes);
-  if (!cut || position < head_bytes) return position;
-  const std::int64_t in_tail = position - head_bytes - cut->bytes;
-  return in_tail < 0 ? head_bytes : cut->tail_start + in_tail;
+std::string read_at(int fd, std::int64_t offset, std::size_t count) {
+  std::string bytes(count, '\0');
+  const ssize_t got = pread(fd, bytes.data(), count, offset);
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return bytes;
 }
 
 }  // namespace
 
-LogReader::LogReader(std::string path, std::int64_t bytes_max, std::int64_t offset)
-    : path_(std::move(path)), head_bytes_(std::max(bytes_max, kBoundMin) / 6), offset_(offset) {}
+LogReader::LogReader(std::string path, std::int64_t bytes_max, std::int64_t position)
+    : path_(std::move(path)), head_bytes_(std::max(bytes_max, kBoundMin) / 6), position_(position) {}
 
 LogReader::~LogReader() {
   if (fd_ >= 0) close(fd_);
 }
 
+// A file is cut when it is made and never later, so its mark is looked for once.
+void LogReader::use(int fd) {
+  if (fd_ >= 0) close(fd_);
+  fd_ = fd;
+  cut_.reset();
+  const std::string text = read_at(fd_, head_bytes_, kMarkBytesMax);
+  const std::size_t end = text.find(kMarkEnd);
+  if (!text.starts_with(kMarkStart) || end == std::string::npos) return;
+  Cut cut;
+  const char* const number = text.data() + kMarkStart.size();
+  const auto [stop, problem] = std::from_chars(number, text.data() + end, cut.bytes);
+  if (problem != std::errc{} || stop != text.data() + end || cut.bytes < 0) return;
+  cut.mark_bytes = static_cast<std::int64_t>(end + kMarkEnd.size());
+  cut_ = cut;
+}
+
 std::string LogReader::read() {
-  if (fd_ < 0) fd_ = open_log(path_);
-  if (fd_ < 0) return {};
-  std::string chunk = read_at_offset();
+  if (fd_ < 0) {
+    const int fd = open_log(path_);
+    if (fd < 0) return {};
+    use(fd);
+  }
+  std::string chunk = read_here();
   // The old file is read to its end first: the new one starts behind it.
-  if (chunk.empty() && switch_to_new_file()) chunk = read_at_offset();
+  if (chunk.empty() && switch_to_new_file()) chunk = read_here();
   return chunk;
 }
 
-std::string LogReader::read_at_offset() {
-  std::string chunk(kChunkBytes, '\0');
-  const ssize_t got = pread(fd_, chunk.data(), chunk.size(), offset_);
-  chunk.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  offset_ += static_cast<std::int64_t>(chunk.size());
-  return chunk;
+std::string LogReader::read_here() {
+  if (!cut_ || position_ < head_bytes_) {
+    const std::size_t most =
+        cut_ ? static_cast<std::size_t>(std::min<std::int64_t>(head_bytes_ - position_, kChunkBytes))
+             : kChunkBytes;
+    std::string chunk = read_at(fd_, position_, most);
+    position_ += static_cast<std::int64_t>(chunk.size());
+    return chunk;
+  }
+  std::string mark;
+  if (position_ < tail_position()) {
+    mark = read_at(fd_, head_bytes_, static_cast<std::size_t>(cut_->mark_bytes));
+    position_ = tail_position();
+  }
+  const std::int64_t tail_start = head_bytes_ + cut_->mark_bytes;
+  const std::string chunk =
+      read_at(fd_, tail_start + (position_ - tail_position()), kChunkBytes - mark.size());
+  position_ += static_cast<std::int64_t>(chunk.size());
+  return mark + chunk;
 }
 
 bool LogReader::switch_to_new_file() {
@@ -98,10 +99,7 @@ bool LogReader::switch_to_new_file() {
   if (present.st_ino == ours.st_ino && present.st_dev == ours.st_dev) return false;
   const int fresh = open_log(path_);
   if (fresh < 0) return false;
-  const std::int64_t position = output_position(fd_, head_bytes_, offset_);
-  close(fd_);
-  fd_ = fresh;
-  offset_ = file_offset(fd_, head_bytes_, position);
+  use(fresh);
   return true;
 }
 

@@ -1,6 +1,4 @@
 // GET /metrics.
-#include <prometheus/text_serializer.h>
-
 #include <utility>
 
 #include "server/exchange.h"
@@ -8,13 +6,12 @@
 namespace tangram::server {
 
 void get_metrics(Exchange& exchange) {
-  std::vector<prometheus::MetricFamily> families = exchange.service.metrics();
-  service::MetricFamilies own;
-  exchange.requests.add_metrics(own);
-  for (prometheus::MetricFamily& family : own.take()) families.push_back(std::move(family));
+  service::MetricFamilies families;
+  exchange.service.add_metrics(families);
+  exchange.requests.add_metrics(families);
   net::Response response;
   response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-  response.body = prometheus::TextSerializer().Serialize(families);
+  response.body = families.text();
   exchange.responder.send(std::move(response));
 }
 

@@ -11,11 +11,14 @@ namespace {
 
 std::string_view who_may(Access access) {
   switch (access) {
-    case Access::kAnyone:
+    case Access::kAnybody:
       return "anyone";
     case Access::kKnown:
-      return "the operator; a tenant for what is its own";
-    case Access::kMonitor:
+      return "the operator and viewers; a tenant for what is its own";
+    case Access::kWriters:
+      return "the operator; a tenant for what is its own; no viewer";
+    case Access::kOverview:
+      return "the operator and viewers";
     case Access::kOperator:
       return "the operator";
   }
@@ -25,9 +28,9 @@ std::string_view who_may(Access access) {
 // What the table says, and what the server can answer to every call.
 std::vector<int> problems_of(const Route& route) {
   std::vector<int> all = route.operation.problems;
-  all.insert(all.end(), {400, 413, 429, 431, 500, 503});
-  if (route.access != Access::kAnyone) all.push_back(401);
-  if (route.access == Access::kMonitor || route.access == Access::kOperator) all.push_back(403);
+  // A bad token is refused also where nobody needs one; 501 is for a body in a transfer coding.
+  all.insert(all.end(), {400, 401, 413, 429, 431, 500, 501, 503});
+  if (route.access != Access::kAnybody && route.access != Access::kKnown) all.push_back(403);
   if (!route.operation.body.empty()) all.push_back(415);
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -40,8 +43,8 @@ const std::string& openapi_document() {
   static const std::string document = [] {
     std::vector<wire::Call> calls;
     for (const Route& route : routes()) {
-      calls.push_back(
-          {net::to_string(route.method), &route.operation, who_may(route.access), problems_of(route)});
+      calls.push_back({net::to_string(route.method), &route.operation, who_may(route.access),
+                       problems_of(route), route.access == Access::kAnybody});
     }
     return wire::write_openapi(service::Options().version, calls);
   }();
@@ -49,7 +52,7 @@ const std::string& openapi_document() {
 }
 
 void get_openapi(Exchange& exchange) {
-  exchange.responder.send(json_response(200, openapi_document()));
+  exchange.responder.send(json_response(200, openapi_document(), exchange.caller.language));
 }
 
 }  // namespace tangram::server

@@ -4,8 +4,10 @@
 #include <charconv>
 
 #include "base/invariant.h"
+#include "base/quote.h"
 #include "base/units.h"
 #include "service/access.h"
+#include "wire/event.h"
 #include "wire/schema.h"
 
 namespace tangram::server {
@@ -17,7 +19,7 @@ using wire::ParameterType;
 constexpr std::size_t kKeyLengthMax = 128;
 
 std::string shown(const Parameter& parameter, std::string_view text) {
-  return std::string(parameter.name) + ": \"" + std::string(text.substr(0, 64)) + "\"";
+  return std::string(parameter.name) + ": " + quoted(text);
 }
 
 tl::unexpected<Error> bad_value(const Parameter& parameter, std::string_view text, std::string_view why,
@@ -64,10 +66,10 @@ Result<bool> read_flag(const Parameter& parameter, std::string_view text) {
 Result<void> check_text(const Parameter& parameter, std::string_view text) {
   const auto size = static_cast<std::int64_t>(text.size());
   if (size >= parameter.least && (parameter.most == 0 || size <= parameter.most)) return {};
+  const std::string least = "a text of " + std::to_string(parameter.least);
   return out_of_range(parameter, text,
-                      "a text of " + std::to_string(parameter.least) + " to " +
-                          (parameter.most == 0 ? "any number of" : std::to_string(parameter.most)) +
-                          " bytes");
+                      parameter.most == 0 ? least + " to any number of bytes"
+                                          : least + " to " + std::to_string(parameter.most) + " bytes");
 }
 
 Result<void> check_label(const Parameter& parameter, std::string_view text) {
@@ -96,7 +98,7 @@ tl::unexpected<Error> unknown(std::span<const Parameter> table, std::string_view
     names += (names.empty() ? "" : ", ") + std::string(parameter.name);
   }
   return fail(Code::kInvalidArgument, "input.unknown_field",
-              "this call has no parameter " + std::string(name.substr(0, 64)),
+              "this call has no parameter " + printable(name, 64),
               names.empty() ? "it has none" : "it has: " + names);
 }
 
@@ -157,6 +159,30 @@ Result<void> Parameters::take(const Parameter& parameter, std::string_view text)
     case ParameterType::kIdempotencyKey:
       TG_TRY_VOID(check_key(parameter, text));
       break;
+    case ParameterType::kCursorOrOldest:
+      if (text == "oldest") break;
+      [[fallthrough]];
+    case ParameterType::kCursor:
+      TG_TRY_VOID(wire::parse_cursor(text, parameter.name).map([](const EventCursor&) {}));
+      break;
+    case ParameterType::kEventType:
+      TG_TRY_VOID(wire::check_event_type(text, parameter.name));
+      break;
+    case ParameterType::kBytes: {
+      TG_TRY(const Bytes bytes, parse_bytes(text, parameter.name));
+      if (bytes.count <= 0) return bad_value(parameter, text, "must be more than nothing");
+      values.emplace_back(bytes.count);
+      return {};
+    }
+    case ParameterType::kRate: {
+      TG_TRY(const std::int64_t rate, parse_bits_per_second(text, parameter.name));
+      values.emplace_back(rate);
+      return {};
+    }
+    case ParameterType::kPriority: {
+      TG_TRY([[maybe_unused]] const Priority priority, wire::parse_priority(text, parameter.name));
+      break;
+    }
   }
   values.emplace_back(std::string(text));
   return {};

@@ -24,10 +24,11 @@ class Parameters {
   // "input.out_of_range". Unknown headers are no error.
   static Result<Parameters> read(const wire::Operation& operation, const net::Request& request);
 
-  std::optional<std::int64_t> number(std::string_view name) const;  // kInteger; kDuration in milliseconds
-  bool flag(std::string_view name) const;                           // absent: false
-  std::string text(std::string_view name) const;                    // absent: ""
-  std::vector<std::string> texts(std::string_view name) const;      // of a repeatable one
+  std::optional<std::int64_t> number(
+      std::string_view name) const;                             // kInteger, kBytes, kRate; kDuration in ms
+  bool flag(std::string_view name) const;                       // absent: false
+  std::string text(std::string_view name) const;                // absent: ""
+  std::vector<std::string> texts(std::string_view name) const;  // of a repeatable one
 
  private:
   using Value = std::variant<std::string, std::int64_t, bool>;

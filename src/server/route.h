@@ -16,9 +16,10 @@ struct Exchange;
 
 // Who may make a call. What each caller sees of the answer is the service's to say.
 enum class Access : std::uint8_t {
-  kAnyone,    // also a caller who is not known
-  kKnown,     // the operator, and tenants for what is theirs
-  kMonitor,   // those who watch over all tenants: the operator
+  kAnybody,   // also a caller who is not known
+  kKnown,     // the operator and viewers, and tenants for what is theirs
+  kWriters,   // the same without viewers, who change nothing
+  kOverview,  // those who watch over all tenants: the operator and viewers
   kOperator,  // the operator alone
 };
 

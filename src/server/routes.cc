@@ -16,8 +16,12 @@ using wire::kMediaYaml;
 using wire::Parameter;
 using wire::ParameterType;
 
+constexpr std::int64_t kUint32Max = std::numeric_limits<std::uint32_t>::max();
 constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
+
+constexpr std::int64_t kTemplateLengthMax = 64;
+constexpr std::int64_t kCoresMax = 1'000'000;
 
 constexpr Parameter kJob{
     "job", ParameterType::kText,
@@ -33,14 +37,14 @@ AnswerInfo json(int status, std::string_view schema, std::string_view doc) {
 std::vector<Route> about_the_daemon() {
   return {
       {Method::kGet,
-       Access::kAnyone,
+       Access::kAnybody,
        {.path = "/v1/version",
         .id = "getVersion",
         .summary = "Versions of the daemon and of the API",
         .answers = {json(200, "VersionView", "the versions")}},
        get_version},
       {Method::kGet,
-       Access::kAnyone,
+       Access::kAnybody,
        {.path = "/v1/openapi.json",
         .id = "getOpenapi",
         .summary = "This document",
@@ -54,7 +58,42 @@ std::vector<Route> about_the_daemon() {
         .answers = {json(200, "StatusView", "the state at this moment")}},
        get_status},
       {Method::kGet,
-       Access::kMonitor,
+       Access::kKnown,
+       {.path = "/v1/slices",
+        .id = "getSlices",
+        .summary = "How the NPUs are cut, and how they could be; a tenant sees names of its own jobs only",
+        .query = {{"npu", ParameterType::kInteger, "this NPU alone: its physical id", 0, kUint32Max},
+                  {"cut", ParameterType::kText,
+                   "could a slice of this template be cut beside what stands there? All together", 1,
+                   kTemplateLengthMax, true}},
+        .answers = {json(200, "SlicesView", "the NPUs")},
+        .problems = {404}},
+       get_slices},
+      {Method::kGet,
+       Access::kKnown,
+       {.path = "/v1/fit",
+        .id = "wouldFit",
+        .summary = "Whether a job would start now, what it would be given, and else what is in its way",
+        .query = {{"tenant", ParameterType::kText, "on whose quota; a tenant asks for itself", 1},
+                  {"npus", ParameterType::kInteger, "whole NPUs; left out: 1", 1, kNpusPerJobMax},
+                  {"memory", ParameterType::kBytes, "need per NPU"},
+                  {"sliceMemory", ParameterType::kBytes, "a slice of one NPU, instead of npus and memory"},
+                  {"sliceAiCores", ParameterType::kInteger, "of the slice", 1, kCoresMax},
+                  {"bandwidth", ParameterType::kRate, "to book"},
+                  {"priority", ParameterType::kPriority, "left out: normal"},
+                  {"timeLimit", ParameterType::kDuration, "left out: the tenant's maximum", 1, kInt64Max}},
+        .answers = {json(200, "FitView", "what would become of it")},
+        .problems = {403, 404}},
+       get_fit},
+      {Method::kGet,
+       Access::kOverview,
+       {.path = "/v1/doctor",
+        .id = "diagnose",
+        .summary = "What is wrong with the machine, and the commands that mend it",
+        .answers = {json(200, "DoctorView", "what was found")}},
+       get_doctor},
+      {Method::kGet,
+       Access::kOverview,
        {.path = "/metrics",
         .id = "getMetrics",
         .summary = "Every metric of docs/metrics.md in the text format of Prometheus",
@@ -115,7 +154,7 @@ std::vector<Route> about_tenants() {
 std::vector<Route> about_all_jobs() {
   return {
       {Method::kPost,
-       Access::kKnown,
+       Access::kWriters,
        {.path = "/v1/jobs",
         .id = "submitJobs",
         .summary = "Submit one job, or up to 1,000 of which each is right or wrong by itself",
@@ -180,18 +219,19 @@ std::vector<Route> about_one_job() {
         .summary = "The output of one attempt of a job",
         .path_parameters = {kJob},
         .query = {{"attempt", ParameterType::kInteger, "left out: the present or last one", 1, kInt32Max},
-                  {"offset", ParameterType::kInteger, "begin at this byte of the log as it is now", 0,
-                   kInt64Max},
+                  {"offset", ParameterType::kInteger, "begin at this byte of the output", 0, kInt64Max},
                   {"follow", ParameterType::kFlag, "go on until the attempt ends"}},
-        .answers = {{.status = 200,
-                     .doc = "the output",
-                     .contents = {{kMediaText}},
-                     .headers = {{"Tangram-Log-Offset", ParameterType::kInteger, "offset of the first byte",
-                                  0, kInt64Max}}}},
+        .answers =
+            {{.status = 200,
+              .doc =
+                  "the output, as it is or as server-sent events: base64 in data, the offset behind it in id",
+              .contents = {{kMediaText}, {kMediaEvents}},
+              .headers = {{"Tangram-Log-Offset", ParameterType::kInteger, "offset of the first byte", 0,
+                           kInt64Max}}}},
         .problems = {404, 409}},
        get_logs},
       {Method::kPost,
-       Access::kKnown,
+       Access::kWriters,
        {.path = "/v1/jobs/{job}/cancel",
         .id = "cancelJob",
         .summary = "Let a job end: SIGTERM, after a grace SIGKILL",
@@ -209,26 +249,26 @@ constexpr std::string_view kStream =
 std::vector<Route> about_leases() {
   return {
       {Method::kPost,
-       Access::kKnown,
+       Access::kWriters,
        {.path = "/v1/leases",
         .id = "holdNewLease",
         .summary = "Hold NPUs without a program, as long as the answer is read",
         .body = {{kMediaJson, "LeaseRequest"}},
-        .answers = {{.status = 200, .doc = kStream, .contents = {{kMediaEvents}}}},
+        .answers = {{.status = 200, .doc = kStream, .contents = {{kMediaEvents, "LeaseView"}}}},
         .problems = {403, 404, 409, 422, 501}},
        post_leases},
       {Method::kPost,
-       Access::kKnown,
+       Access::kWriters,
        {.path = "/v1/leases/{job}/hold",
         .id = "holdLease",
         .summary = "Take a lease up again on this connection",
         .path_parameters = {kJob},
         .body = {{kMediaJson, "LeaseToken"}},
-        .answers = {{.status = 200, .doc = kStream, .contents = {{kMediaEvents}}}},
+        .answers = {{.status = 200, .doc = kStream, .contents = {{kMediaEvents, "LeaseView"}}}},
         .problems = {403, 404, 409}},
        post_hold},
       {Method::kPost,
-       Access::kKnown,
+       Access::kWriters,
        {.path = "/v1/leases/{job}/release",
         .id = "releaseLease",
         .summary = "Give the NPUs of a lease back",
@@ -240,13 +280,98 @@ std::vector<Route> about_leases() {
   };
 }
 
+std::vector<Parameter> event_filters() {
+  return {{"tenant", ParameterType::kText, "of this tenant and its subtree"},
+          {"job", ParameterType::kText, "of this job, and why its like wait while it waits"},
+          {"npu", ParameterType::kInteger, "of this NPU: its physical id", 0, kUint32Max},
+          {"type", ParameterType::kEventType, "of this type; may stand more than once", 0, 0, true}};
+}
+
+std::vector<Parameter> with(std::vector<Parameter> some, std::initializer_list<Parameter> more) {
+  some.insert(some.end(), more);
+  return some;
+}
+
+std::vector<Route> about_events() {
+  return {
+      {Method::kGet,
+       Access::kKnown,
+       {.path = "/v1/events",
+        .id = "followEvents",
+        .summary = "Everything that changes, as it changes; a tenant gets what is its own",
+        .query = with(event_filters(), {{"after", ParameterType::kCursorOrOldest,
+                                         "begin behind this event; left out: with what comes now"}}),
+        .headers = {{"Last-Event-ID", ParameterType::kCursor, "as after, and goes before it"}},
+        .answers = {{.status = 200,
+                     .doc = "server-sent events without end: the cursor as id, an Event as data",
+                     .contents = {{kMediaEvents, "Event"}}}},
+        .problems = {404, 409, 410}},
+       get_events},
+      {Method::kGet,
+       Access::kKnown,
+       {.path = "/v1/history",
+        .id = "listEvents",
+        .summary = "Events of the past by pages; a page may be short and still have a next one",
+        .query = with(event_filters(),
+                      {{"after", ParameterType::kCursor, "only behind this event"},
+                       {"before", ParameterType::kCursor, "only before this event"},
+                       {"newest", ParameterType::kFlag, "the newest first, going back"},
+                       {"limit", ParameterType::kInteger, "so many at most; left out: 1000", 1, 1'000}}),
+        .answers = {json(200, "EventList", "the events")},
+        .problems = {404, 409, 410}},
+       get_history},
+  };
+}
+
+constexpr Parameter kToken{"token", ParameterType::kText, "id (t-3) or name of the token", 1};
+
+std::vector<Route> about_tokens() {
+  return {
+      {Method::kGet,
+       Access::kOverview,
+       {.path = "/v1/tokens",
+        .id = "listTokens",
+        .summary = "The tokens that open the API over the network; never their secrets",
+        .answers = {json(200, "TokenList", "the tokens")}},
+       get_tokens},
+      {Method::kPost,
+       Access::kOperator,
+       {.path = "/v1/tokens",
+        .id = "createToken",
+        .summary = "Make a token; this answer alone holds its secret",
+        .body = {{kMediaJson, "TokenRequest"}},
+        .answers = {json(201, "TokenView", "the token with its secret")},
+        .problems = {404, 409}},
+       post_tokens},
+      {Method::kPost,
+       Access::kOperator,
+       {.path = "/v1/tokens/{token}/rotate",
+        .id = "rotateToken",
+        .summary = "Give a token a new secret and a new lifetime",
+        .path_parameters = {kToken},
+        .body = {{kMediaJson, "TokenRotation"}},
+        .answers = {json(200, "TokenView", "the token with its new secret")},
+        .problems = {404, 409}},
+       post_rotate},
+      {Method::kPost,
+       Access::kOperator,
+       {.path = "/v1/tokens/{token}/revoke",
+        .id = "revokeToken",
+        .summary = "End a token at once and for ever",
+        .path_parameters = {kToken},
+        .answers = {json(200, "TokenView", "the token, which opens nothing any more")},
+        .problems = {404}},
+       post_revoke},
+  };
+}
+
 }  // namespace
 
 const std::vector<Route>& routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
-    for (const auto& part :
-         {about_the_daemon(), about_tenants(), about_all_jobs(), about_one_job(), about_leases()}) {
+    for (const auto& part : {about_the_daemon(), about_tenants(), about_all_jobs(), about_one_job(),
+                             about_leases(), about_events(), about_tokens()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

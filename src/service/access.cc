@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/quote.h"
+#include "service/token_text.h"
 #include "wire/texts.h"
 
 namespace tangram::service {
@@ -26,12 +28,12 @@ std::optional<TenantId> owner(const State& state, JobId job) {
 }
 
 tl::unexpected<Error> no_such_job(std::string_view reference) {
-  return fail(Code::kNotFound, "job.unknown", "no job " + std::string(reference),
-              "`tangram queue --all` lists your jobs", {{"job", std::string(reference)}});
+  return fail(Code::kNotFound, "job.unknown", "no job " + printable(reference, 64),
+              "`tangram queue --all` lists your jobs", {{"job", std::string(cut_text(reference))}});
 }
 
 Result<JobId> find_by_name(const State& state, const Caller& caller, std::string_view name) {
-  if (!caller.is_operator()) {
+  if (!caller.sees_all()) {
     if (const auto own = state.find_job(caller.tenant, name)) return *own;
   }
   std::vector<std::pair<JobId, TenantId>> live;
@@ -51,12 +53,20 @@ Result<JobId> find_by_name(const State& state, const Caller& caller, std::string
 
 }  // namespace
 
-Result<Caller> identify(const State& state, const Options& options, uid_t uid) {
-  if (uid == 0 || uid == options.own_uid) return Caller{Caller::Kind::kOperator, uid, TenantId()};
-  if (const auto tenant = state.tenant_of_uid(uid)) return Caller{Caller::Kind::kTenant, uid, *tenant};
-  return fail(Code::kUnauthenticated, "caller.unknown",
-              "uid " + std::to_string(uid) + " is neither the operator nor listed in a tenant",
-              "ask the operator to add it to `members` of your tenant", {{"uid", std::int64_t{uid}}});
+std::string Caller::who() const {
+  return token != 0 ? "token " + format_token_id(token) : "uid " + std::to_string(uid);
+}
+
+std::string_view Caller::role() const {
+  switch (kind) {
+    case Caller::Kind::kOperator:
+      return "operator";
+    case Caller::Kind::kTenant:
+      return "tenant";
+    case Caller::Kind::kViewer:
+      return "viewer";
+  }
+  return "?";
 }
 
 Result<void> require_operator(const Caller& caller, std::string_view what) {
@@ -65,20 +75,27 @@ Result<void> require_operator(const Caller& caller, std::string_view what) {
               "run it as root, or ask the operator");
 }
 
+Result<void> require_writer(const Caller& caller, std::string_view what) {
+  if (caller.kind != Caller::Kind::kViewer) return {};
+  return fail(Code::kPermissionDenied, "caller.read_only",
+              caller.who() + " is of role viewer and may not " + std::string(what),
+              "use a token of role tenant or operator");
+}
+
 bool may_see(const State& state, const Caller& caller, TenantId tenant) {
-  return caller.is_operator() || state.is_within(tenant, caller.tenant);
+  return caller.sees_all() || state.is_within(tenant, caller.tenant);
 }
 
 Result<TenantId> find_tenant(const State& state, const Caller& caller, std::string_view name) {
   const auto found = state.core().find_tenant(name);
   if (found && may_see(state, caller, *found)) return *found;
-  return fail(Code::kNotFound, "tenant.unknown", "no tenant " + std::string(name),
-              "`tangram quota` lists the tenants", {{"tenant", std::string(name)}});
+  return fail(Code::kNotFound, "tenant.unknown", "no tenant " + printable(name, 64),
+              "`tangram quota` lists the tenants", {{"tenant", std::string(cut_text(name))}});
 }
 
 Result<JobId> parse_job_id(std::string_view text) {
   if (const auto id = parse_id(text)) return *id;
-  return fail(Code::kInvalidArgument, "input.bad_value", "\"" + std::string(text) + "\" is no id of a job",
+  return fail(Code::kInvalidArgument, "input.bad_value", quoted(text) + " is no id of a job",
               "an id looks like j-17");
 }
 

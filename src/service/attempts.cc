@@ -13,6 +13,7 @@
 #include "base/crash_point.h"
 #include "base/log.h"
 #include "service/environment.h"
+#include "service/slices.h"
 #include "wire/texts.h"
 
 namespace tangram::service {
@@ -47,6 +48,12 @@ std::optional<JobStatus> active(const State& state, JobId job, std::int32_t atte
   return status;
 }
 
+// Its slice is still to be cut, so nothing of the attempt exists.
+bool is_being_cut(const State& state, JobId job) {
+  const auto slice = state.slice_of(job);
+  return slice && !state.slices().at(*slice).made;
+}
+
 std::vector<std::uint32_t> held_npus(const State& state, const JobStatus& status) {
   std::vector<std::uint32_t> ids;
   for (const NpuView& npu : state.core().npus()) {
@@ -55,6 +62,24 @@ std::vector<std::uint32_t> held_npus(const State& state, const JobStatus& status
     }
   }
   return ids;
+}
+
+// The NPU and the id of the slice that the job's present attempt has been given.
+std::optional<std::pair<std::uint32_t, std::uint32_t>> made_slice(const State& state, JobId job) {
+  const auto id = state.slice_of(job);
+  if (!id || !state.slices().at(*id).made) return std::nullopt;
+  return std::pair(state.slices().at(*id).physical_id, *id);
+}
+
+// A look that could not read them says nothing.
+bool is_gone(std::uint32_t physical_id, std::uint32_t id, const DeviceReadings& readings) {
+  for (const DeviceNpu& npu : readings.npus) {
+    if (npu.physical_id != physical_id || !npu.slicing.slices.valid) continue;
+    const std::vector<DeviceSlice>& slices = npu.slicing.slices.value;
+    return std::none_of(slices.begin(), slices.end(),
+                        [id](const DeviceSlice& slice) { return slice.id == id; });
+  }
+  return false;
 }
 
 AttemptExit ending(const AttemptKey& key, Outcome outcome, std::string message) {
@@ -107,6 +132,8 @@ Result<void> Attempts::recover() {
     AttemptKey key;
     std::optional<SupervisorIdentity> identity;
     bool cancel_requested = false;
+    bool is_being_cut = false;
+    JobId job;
   };
   const auto found = cell_.read([](const State& state) {
     std::vector<Found> jobs;
@@ -115,7 +142,7 @@ Result<void> Attempts::recover() {
       const auto status = state.core().job(job);
       const LiveJob* live = state.live(job);
       jobs.push_back({key_of(job, status->attempt), live != nullptr ? live->supervisor : std::nullopt,
-                      status->cancel_requested});
+                      status->cancel_requested, is_being_cut(state, job), job});
     }
     return jobs;
   });
@@ -131,6 +158,10 @@ Result<void> Attempts::recover() {
   TG_TRY_VOID(executor_.start(std::move(sink)));
   TG_TRY_VOID(set_aside_unknown());
   for (const Found& job : found) {
+    if (job.is_being_cut) {
+      if (job.cancel_requested) end_uncut(job.job);
+      continue;
+    }
     TG_CRASH_POINT("service.before_adopt");
     adopt(job.key, job.identity);
     if (!job.cancel_requested) continue;
@@ -183,7 +214,10 @@ void Attempts::adopt(const AttemptKey& key, const std::optional<SupervisorIdenti
 void Attempts::on_records(std::span<const wire::JournalRecord> records) {
   for (const wire::JournalRecord& record : records) {
     if (const auto* started = std::get_if<JobStarted>(&record)) {
+      if (started->slice) continue;  // not before it is cut
       pool_.post([this, job = started->job, attempt = started->attempt] { launch(job, attempt); });
+    } else if (const auto* made = std::get_if<wire::SliceMade>(&record)) {
+      pool_.post([this, job = made->job, attempt = made->attempt] { launch(job, attempt); });
     } else if (const auto* prepared = std::get_if<wire::AttemptPrepared>(&record)) {
       pool_.post([this, job = prepared->job, attempt = prepared->attempt] { release(job, attempt); });
     } else if (const auto* cancelled = std::get_if<wire::JobCancelledRecord>(&record)) {
@@ -201,6 +235,7 @@ void Attempts::launch(JobId job, std::int32_t attempt) {
     const auto status = active(state, job, attempt);
     if (!status) return std::nullopt;
     cancelled = status->cancel_requested;
+    if (is_being_cut(state, job)) return std::nullopt;
     return make_launch(state, options_, executor_.gives_private_devices(), job);
   });
   if (!spec) return;
@@ -258,17 +293,38 @@ void Attempts::release(JobId job, std::int32_t attempt) {
 }
 
 void Attempts::stop_cancelled(JobId job) {
+  bool is_uncut = false;
   const auto key = cell_.read([&](const State& state) -> std::optional<AttemptKey> {
     const auto status = state.core().job(job);
     if (!status || !active(state, job, status->attempt)) return std::nullopt;
+    is_uncut = is_being_cut(state, job);
     return key_of(job, status->attempt);
   });
   if (!key) return;
   TG_CRASH_POINT("service.before_stop");
+  if (is_uncut) {
+    end_uncut(job);
+    return;
+  }
   // One that is not prepared yet is stopped by release() or launch(), which see the cancellation.
   if (const auto stopped = executor_.stop(*key, StopReason::kCancelled); !stopped) {
     log::debug("not stopped yet: " + text_of(*key) + ": " + stopped.error().to_string());
   }
+}
+
+// A cut may take seconds: nobody waits for it. What it makes goes back.
+void Attempts::end_uncut(JobId job) {
+  writer_.report({[job](Transaction& transaction) {
+                    const State& state = transaction.state();
+                    const auto status = state.core().job(job);
+                    // One whose slice has come in between is ended by launch().
+                    if (!status || !status->cancel_requested || !is_being_cut(state, job)) return;
+                    wire::AttemptEndedRecord record;
+                    record.input = {job, status->attempt, Outcome::kCancelled, false};
+                    record.message = "cancelled before it started";
+                    transaction.record(std::move(record));
+                  },
+                  nullptr});
 }
 
 void Attempts::on_lost(std::span<const LostJob> lost) {
@@ -331,6 +387,12 @@ void Attempts::classify(AttemptExit exit, const DeviceLook& look) {
     exit.outcome = Outcome::kDeviceLost;
     exit.message = found->second.why + (exit.message.empty() ? "" : "; " + exit.message);
     break;
+  }
+  const auto slice = cell_.read([&](const State& state) { return made_slice(state, *job); });
+  if (slice && exit.outcome != Outcome::kDeviceLost && is_gone(slice->first, slice->second, look.readings)) {
+    exit.outcome = Outcome::kDeviceLost;
+    exit.message =
+        slice_gone_text(slice->second, slice->first) + (exit.message.empty() ? "" : "; " + exit.message);
   }
   report_end(exit);
 }

@@ -4,6 +4,7 @@
 //   JobStarted durable -> prepare -> AttemptPrepared durable -> go -> running -> AttemptRunning
 //                                                              exited -> AttemptEnded
 //
+// One that is given a slice is prepared when SliceMade is durable (Slices).
 // A kill between any two of these steps is survived: see recover().
 #pragma once
 
@@ -61,6 +62,7 @@ class Attempts {
   void launch(JobId job, std::int32_t attempt);
   void release(JobId job, std::int32_t attempt);
   void stop_cancelled(JobId job);
+  void end_uncut(JobId job);
   void stop_lost(const AttemptKey& key);
   void adopt(const AttemptKey& key, const std::optional<SupervisorIdentity>& identity);
   void on_running(const AttemptKey& key);

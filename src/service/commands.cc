@@ -1,14 +1,19 @@
 // The use-cases that change something: each is one command of the writer.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "service/service_impl.h"
 #include "service/submission.h"
 #include "wire/errors.h"
+#include "wire/sentences.h"
 #include "wire/texts.h"
 
 namespace tangram::service {
 namespace {
+
+// Says more of an error than the core can.
+using Reword = std::function<Error(Error)>;
 
 // One document on a copy of the state; on success, the record that was applied, if one was needed.
 struct Applied {
@@ -58,7 +63,7 @@ Result<Applied> apply_job(const State& state, const Options& options, const Call
 }
 
 Result<wire::ApplyAnswer> apply_all(Transaction& transaction, const Options& options, const Caller& caller,
-                                    const std::vector<wire::Document>& documents) {
+                                    const std::vector<wire::Document>& documents, const Reword& reword) {
   // Each document is checked against what those before it make, and nothing counts until all have passed.
   State fork = transaction.state();
   wire::ApplyAnswer answer;
@@ -69,7 +74,7 @@ Result<wire::ApplyAnswer> apply_all(Transaction& transaction, const Options& opt
                        ? apply_tenant(fork, options, *tenant)
                        : apply_job(fork, options, caller, std::get<wire::JobSubmission>(document.value));
     if (!applied) {
-      Error error = std::move(applied).error();
+      Error error = reword(std::move(applied).error());
       if (documents.size() > 1) error.message = document.where + ": " + error.message;
       return fail(std::move(error));
     }
@@ -83,15 +88,17 @@ Result<wire::ApplyAnswer> apply_all(Transaction& transaction, const Options& opt
   return answer;
 }
 
-Answer problem(const Error& error) {
-  return {wire::http_status(error), wire::write_problem(error)};
+Answer problem(const Error& error, wire::Language language) {
+  return {wire::http_status(error), wire::write_problem(wire::localised(error, language))};
 }
 
 // Records one job: its id, or why there is none.
 Result<JobId> record_job(Transaction& transaction, const Options& options, const Caller& caller,
-                         const Result<wire::JobSubmission>& submission, const SubmitRequest& request) {
+                         const Result<wire::JobSubmission>& submission, const SubmitRequest& request,
+                         const Reword& reword) {
   if (!submission) return fail(submission.error());
-  TG_TRY(auto record, resolve_submission(transaction.state(), options, caller, *submission));
+  TG_TRY(auto record,
+         resolve_submission(transaction.state(), options, caller, *submission).map_error(reword));
   record.program.idempotency_key = request.idempotency_key;
   if (!request.idempotency_key.empty()) record.program.request_hash = request.request_hash;
   const JobId job = record.input.spec.id;
@@ -100,21 +107,22 @@ Result<JobId> record_job(Transaction& transaction, const Options& options, const
 }
 
 Answer submit_all(Transaction& transaction, const Options& options, const Caller& caller,
-                  const SubmitRequest& request) {
+                  const SubmitRequest& request, const Reword& reword) {
   if (!request.idempotency_key.empty()) {
-    if (const auto* before = transaction.state().answer(caller.uid, request.idempotency_key)) {
+    if (const auto* before = transaction.state().answer(caller.uid, caller.token, request.idempotency_key)) {
       if (before->request_hash == request.request_hash) return {before->status, before->body};
       return problem({Code::kAlreadyExists,
                       "idempotency.mismatch",
                       "Idempotency-Key " + request.idempotency_key + " was used for another request",
                       "use a new key for a new request",
                       {},
-                      nullptr});
+                      nullptr},
+                     caller.language);
     }
   }
   std::vector<Result<JobId>> jobs;
   for (const auto& submission : request.submissions.items) {
-    jobs.push_back(record_job(transaction, options, caller, submission, request));
+    jobs.push_back(record_job(transaction, options, caller, submission, request, reword));
     // Decided one by one, so that one that is not to wait finds what those before it left.
     if (jobs.back() && submission->no_wait) transaction.decide();
   }
@@ -126,15 +134,15 @@ Answer submit_all(Transaction& transaction, const Options& options, const Caller
   const State& state = transaction.state();
   if (request.submissions.batch) {
     wire::SubmitAnswer items;
-    for (const auto& job : jobs) items.items.push_back(decided_view(state, job));
+    for (const auto& job : jobs) items.items.push_back(decided_view(state, job, caller.language));
     answer = {200, wire::write(items)};
   } else {
-    const auto view = decided_view(state, jobs.front());
-    answer = view ? Answer{201, wire::write(*view)} : problem(view.error());
+    const auto view = decided_view(state, jobs.front(), caller.language);
+    answer = view ? Answer{201, wire::write(*view)} : problem(view.error(), caller.language);
   }
   if (recorded && !request.idempotency_key.empty()) {
     transaction.record(wire::IdempotentAnswer{caller.uid, request.idempotency_key, request.request_hash,
-                                              answer.status, answer.body});
+                                              answer.status, answer.body, caller.token});
   }
   return answer;
 }
@@ -148,8 +156,9 @@ void Service::apply(const Caller& caller, std::vector<wire::Document> documents,
     return;
   }
   impl_->command<wire::ApplyAnswer>(
-      [options = impl_->options, caller, documents = std::move(documents)](Transaction& transaction) {
-        return apply_all(transaction, options, caller, documents);
+      [this, caller, documents = std::move(documents)](Transaction& transaction) {
+        return apply_all(transaction, impl_->options, caller, documents,
+                         [this](Error error) { return impl_->reword_unsupported(std::move(error)); });
       },
       std::move(done));
 }
@@ -185,30 +194,38 @@ void Service::set_quota(const Caller& caller, std::string name, Quota quota, Don
         record.input.spec.quota = quota;
         TG_TRY_VOID(state.core().check(Input(record.input)));
         if (!same) transaction.record(record);
-        return make_quota_view(state, id);
+        return make_quota_view(state, id, caller.language);
       },
       std::move(done));
 }
 
 void Service::submit(const Caller& caller, SubmitRequest request, std::function<void(Answer)> done) {
+  if (const auto allowed = require_writer(caller, "submit jobs"); !allowed) {
+    return done(problem(allowed.error(), caller.language));
+  }
   impl_->command<Answer>(
-      [options = impl_->options, caller, request = std::move(request)](Transaction& transaction)
-          -> Result<Answer> { return submit_all(transaction, options, caller, request); },
-      [done = std::move(done)](Result<Answer> answer) {
-        done(answer ? std::move(*answer) : problem(answer.error()));
+      [this, caller, request = std::move(request)](Transaction& transaction) -> Result<Answer> {
+        return submit_all(transaction, impl_->options, caller, request,
+                          [this](Error error) { return impl_->reword_unsupported(std::move(error)); });
+      },
+      [done = std::move(done), language = caller.language](Result<Answer> answer) {
+        done(answer ? std::move(*answer) : problem(answer.error(), language));
       });
 }
 
 void Service::cancel(const Caller& caller, std::string reference, Done<wire::JobView> done) {
+  if (auto allowed = require_writer(caller, "cancel jobs"); !allowed) {
+    return done(fail(std::move(allowed).error()));
+  }
   impl_->command<wire::JobView>(
       [caller, reference = std::move(reference)](Transaction& transaction) -> Result<wire::JobView> {
         const State& state = transaction.state();
         TG_TRY(const JobId job, find_job(state, caller, reference));
         if (const auto ended = state.ended(job)) return fail(job_ended(job, *ended));
-        const wire::JobCancelledRecord record{{job}, caller.uid, ""};
+        const wire::JobCancelledRecord record = make_cancellation(job, "", &caller);
         TG_TRY_VOID(state.core().check(Input(record.input)));
         if (!state.core().job(job)->cancel_requested) transaction.record(record);
-        return make_job_view(state, job);
+        return make_job_view(state, job, caller.language);
       },
       std::move(done));
 }

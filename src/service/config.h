@@ -19,12 +19,45 @@ struct DriverMount {
   friend bool operator==(const DriverMount&, const DriverMount&) = default;
 };
 
-// Where everything is. Installed: /etc/tangram, /run/tangram, /var/lib/tangram. Below a root directory R:
-// R/etc, R/run, R/lib.
+// Where everything is. Installed: /etc/tangram, /run/tangram, /var/lib/tangram, /var/log/tangram. Below a
+// root directory R: R/etc, R/run, R/lib, R/log.
 struct Places {
   std::string config;  // file
   std::string socket;
   std::string state;  // directory: VERSION, journal.db, jobs/
+  std::string audit;  // file
+};
+
+// One address of the API besides the Unix socket.
+struct Listen {
+  std::string address;  // numeric
+  std::uint16_t port = 0;
+  std::string certificate;  // empty: without TLS, on a loopback address only
+  std::string key;
+  std::string where;  // "listen[0]" with file and line, for messages
+
+  bool has_tls() const { return !certificate.empty(); }
+};
+
+// What strangers and tenants may take of the API; see docs/configuration.md.
+struct ApiLimits {
+  std::int64_t connections = 1'024;
+  std::int64_t connections_per_tenant = 128;
+  std::int64_t connections_unknown = 256;
+  std::int64_t header_time_ms = 10'000;
+  std::int64_t body_time_ms = 30'000;
+  std::int64_t idle_time_ms = 75'000;
+  std::int64_t stall_time_ms = 30'000;
+  std::int64_t memory_per_tenant = 64LL << 20;
+  std::int64_t memory = 256LL << 20;
+  std::int64_t requests_per_second = 100;
+  std::int64_t request_burst = 200;
+};
+
+struct Audit {
+  std::string file;
+  std::int64_t size = 16LL << 20;
+  std::int64_t files = 8;
 };
 
 struct Config {
@@ -36,7 +69,11 @@ struct Config {
   std::string driver_directory = "/usr/local/Ascend/driver";
   std::string device_group = "HwHiAiUser";
   std::vector<DriverMount> mounts;
+  std::string chips_file;  // empty: the built-in chips alone; load_config() reads it into options.chips
   log::Level log_level = log::Level::kInfo;
+  std::vector<Listen> listen;
+  ApiLimits api;
+  Audit audit;
 };
 
 // `root` empty: the installed places.
@@ -47,7 +84,8 @@ Places places_below(const std::string& root);
 // config.bad_value. `root` as for places_below(); `file` is named in errors.
 Result<Config> parse_config(std::string_view text, const std::string& file, const std::string& root);
 
-// A file that is missing is an error only if `must_exist`: the defaults are a configuration too.
+// A file that is missing is an error only if `must_exist`: the defaults are a configuration too. Also reads
+// the file of chips that it names.
 Result<Config> load_config(const std::string& file, const std::string& root, bool must_exist);
 
 }  // namespace tangram::service

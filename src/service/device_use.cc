@@ -17,4 +17,19 @@ std::optional<Bytes> memory_used_by(const DeviceReadings& readings, std::uint32_
   return used;
 }
 
+std::optional<std::map<std::int64_t, AttemptKey>> find_owners(const Executor& executor,
+                                                              const std::vector<DeviceNpu>& npus) {
+  std::map<std::int64_t, AttemptKey> owners;
+  for (const DeviceNpu& npu : npus) {
+    for (const DeviceProcess& process : npu.processes.value) {
+      if (owners.contains(process.pid)) continue;
+      const auto answer = executor.owner_of(process.pid);
+      if (!answer) return std::nullopt;
+      const std::optional<AttemptKey>& owner = *answer;
+      if (owner) owners.emplace(process.pid, *owner);
+    }
+  }
+  return owners;
+}
+
 }  // namespace tangram::service

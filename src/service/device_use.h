@@ -1,13 +1,15 @@
-// What jobs really use of the NPUs that they hold, from what the devices say of each process. Pure.
+// What jobs really use of the NPUs that they hold, from what the devices say of each process.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "ports/devices.h"
+#include "ports/executor.h"
 #include "service/views.h"
 
 namespace tangram::service {
@@ -16,5 +18,10 @@ namespace tangram::service {
 // processes, or because it cannot be told whose they are.
 std::optional<Bytes> memory_used_by(const DeviceReadings& readings, std::uint32_t physical_id,
                                     const std::string& job);
+
+// The attempts to which the processes on the devices belong, by pid; those of nobody are left out. None: that
+// cannot be told here. Asks the executor.
+std::optional<std::map<std::int64_t, AttemptKey>> find_owners(const Executor& executor,
+                                                              const std::vector<DeviceNpu>& npus);
 
 }  // namespace tangram::service

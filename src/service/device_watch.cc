@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "service/device_use.h"
+#include "service/slices.h"
 
 namespace tangram::service {
 namespace {
@@ -43,27 +45,13 @@ std::map<std::uint32_t, DeviceLook::Loss> find_losses(std::map<std::uint32_t, De
   return losses;
 }
 
-std::optional<std::map<std::int64_t, AttemptKey>> find_owners(const Executor& executor,
-                                                              const std::vector<DeviceNpu>& npus) {
-  std::map<std::int64_t, AttemptKey> owners;
-  for (const DeviceNpu& npu : npus) {
-    for (const DeviceProcess& process : npu.processes.value) {
-      if (owners.contains(process.pid)) continue;
-      const auto answer = executor.owner_of(process.pid);
-      if (!answer) return std::nullopt;
-      const std::optional<AttemptKey>& owner = *answer;
-      if (owner) owners.emplace(process.pid, *owner);
-    }
-  }
-  return owners;
-}
-
 }  // namespace
 
-DeviceWatch::DeviceWatch(Devices& devices, const Executor& executor, const Options& options,
+DeviceWatch::DeviceWatch(Devices& devices, const Executor& executor, Slices& slices, const Options& options,
                          std::function<void(const DeviceLook&)> on_look)
     : devices_(devices),
       executor_(executor),
+      slices_(slices),
       interval_(options.scan_interval_ms),
       on_look_(std::move(on_look)) {}
 
@@ -122,15 +110,22 @@ void DeviceWatch::run() {
 }
 
 DeviceLook DeviceWatch::look() {
+  const LookStart slices_began = slices_.begin_look();
+  DeviceLook now;
+  now.began = std::chrono::steady_clock::now();
   auto scan = devices_.scan();
   DeviceLook before = last();
-  DeviceLook now;
   if (scan) {
+    slices_.look(slices_began, *scan);
+    now.readings.slices_for_containers = scan->slices_for_containers;
+    now.readings.slices_recover = scan->slices_recover;
     now.readings.available = true;
     now.readings.driver_version = std::move(scan->driver_version);
+    now.readings.driver = std::move(scan->driver);
     now.readings.npus = std::move(scan->npus);
     now.readings.owners = find_owners(executor_, now.readings.npus);
   } else {
+    now.readings.reason = scan.error().reason;
     now.readings.note = scan.error().to_string();
     if (!scan.error().hint.empty()) now.readings.note += "; " + scan.error().hint;
   }
@@ -140,6 +135,9 @@ DeviceLook DeviceWatch::look() {
   if (!before.readings.available && scan) {
     log::info("the devices are there: " + std::to_string(now.readings.npus.size()) + " NPUs, driver " +
               (now.readings.driver_version.empty() ? "unknown" : now.readings.driver_version));
+  }
+  if (scan && now.readings.driver.note != before.readings.driver.note && !now.readings.driver.note.empty()) {
+    log::warn(now.readings.driver.note);
   }
   return now;
 }

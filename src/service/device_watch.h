@@ -18,6 +18,8 @@
 
 namespace tangram::service {
 
+class Slices;
+
 // One look, with what it says about loss: an NPU is lost when it is absent or critical, or the driver is
 // away.
 struct DeviceLook {
@@ -29,6 +31,7 @@ struct DeviceLook {
     std::string why;  // "NPU 3 is critical: …"
   };
   std::map<std::uint32_t, Loss> losses;
+  std::chrono::steady_clock::time_point began;
   std::chrono::steady_clock::time_point at;
 };
 
@@ -36,8 +39,8 @@ struct DeviceLook {
 class DeviceWatch {
  public:
   // `on_look` is called on the watch's thread after each look; it must be short. The executor is asked whose
-  // the processes are.
-  DeviceWatch(Devices& devices, const Executor& executor, const Options& options,
+  // the processes are, and `slices` is given each look as it is.
+  DeviceWatch(Devices& devices, const Executor& executor, Slices& slices, const Options& options,
               std::function<void(const DeviceLook&)> on_look);
   ~DeviceWatch();  // stop()
   DeviceWatch(const DeviceWatch&) = delete;
@@ -61,6 +64,7 @@ class DeviceWatch {
 
   Devices& devices_;
   const Executor& executor_;
+  Slices& slices_;
   const std::chrono::milliseconds interval_;
   std::function<void(const DeviceLook&)> on_look_;
 

@@ -35,6 +35,11 @@ std::vector<std::uint32_t> physical_ids(const Scheduler& core, const JobStatus& 
   return ids;
 }
 
+// Where a slice is cut of, for one that holds a slice.
+std::vector<std::uint32_t> told_npus(const LaunchSpec& spec) {
+  return spec.slice ? std::vector{spec.slice->physical_id} : spec.npus;
+}
+
 // The driver is mounted at its usual place only where a job has mounts of its own.
 std::map<std::string, std::string> defaults(const Options& options, bool private_devices,
                                             const std::string& tenant) {
@@ -57,6 +62,15 @@ std::map<std::string, std::string> defaults(const Options& options, bool private
 
 }  // namespace
 
+void tell_devices(const LaunchSpec& spec, bool private_devices, std::map<std::string, std::string>& env) {
+  const std::vector<std::uint32_t> npus = told_npus(spec);
+  env["ASCEND_VISIBLE_DEVICES"] = join(npus);
+  const bool counted = private_devices || spec.slice;
+  env["ASCEND_RT_VISIBLE_DEVICES"] = join(counted ? count_from_zero(npus.size()) : npus);
+  env.erase("ASCEND_VNPU_SPECS");
+  if (spec.slice) env["ASCEND_VNPU_SPECS"] = spec.slice->template_name;
+}
+
 LaunchSpec make_launch(const State& state, const Options& options, bool private_devices, JobId job) {
   const auto status = state.core().job(job);
   const LiveJob* live = state.live(job);
@@ -68,7 +82,13 @@ LaunchSpec make_launch(const State& state, const Options& options, bool private_
   LaunchSpec spec;
   spec.key = {wire::format_job_id(job), status->attempt};
   spec.tenant = tenant->spec.name;
-  spec.npus = physical_ids(state.core(), *status);
+  if (const auto slice = state.slice_of(job)) {
+    const SliceEntry& entry = state.slices().at(*slice);
+    spec.slice = LaunchSlice{entry.physical_id, *slice, entry.template_name};
+  } else {
+    TG_ASSERT(!status->slice, "who was given a slice never gets the whole NPU");
+    spec.npus = physical_ids(state.core(), *status);
+  }
   if (options.own_uid != 0) {
     spec.uid = options.own_uid;
     spec.gid = options.own_uid;
@@ -89,14 +109,13 @@ LaunchSpec make_launch(const State& state, const Options& options, bool private_
   std::map<std::string, std::string> env = defaults(options, private_devices, spec.tenant);
   if (!options.work_home.empty()) env["HOME"] = options.work_home;
   for (const auto& [name, value] : program.env) env[name] = value;
-  env["ASCEND_VISIBLE_DEVICES"] = join(spec.npus);
-  env["ASCEND_RT_VISIBLE_DEVICES"] = join(private_devices ? count_from_zero(spec.npus.size()) : spec.npus);
+  tell_devices(spec, private_devices, env);
   if (!program.env.contains("ASCEND_DEVICE_ID")) env["ASCEND_DEVICE_ID"] = "0";
   env["TANGRAM_JOB_ID"] = spec.key.job;
   env["TANGRAM_JOB_NAME"] = program.name;
   env["TANGRAM_TENANT"] = spec.tenant;
   env["TANGRAM_ATTEMPT"] = std::to_string(status->attempt);
-  env["TANGRAM_NPUS"] = join(spec.npus);
+  env["TANGRAM_NPUS"] = join(told_npus(spec));
   spec.env.assign(env.begin(), env.end());
   return spec;
 }

@@ -4,6 +4,7 @@
 #include "service/secret.h"
 #include "service/service_impl.h"
 #include "service/submission.h"
+#include "wire/sentences.h"
 #include "wire/texts.h"
 
 namespace tangram::service {
@@ -39,14 +40,16 @@ void Service::lease(const Caller& caller, wire::LeaseRequest request, LeaseHolde
   std::string token = make_secret(kTokenPrefix);
   std::string hash = hash_of_secret(token);
   impl_->command<JobId>(
-      [options = impl_->options, caller, request = std::move(request),
+      [this, caller, request = std::move(request),
        hash = std::move(hash)](Transaction& transaction) -> Result<JobId> {
-        TG_TRY(auto record, resolve_lease(transaction.state(), options, caller, request));
+        TG_TRY(auto record,
+               resolve_lease(transaction.state(), impl_->options, caller, request)
+                   .map_error([this](Error error) { return impl_->reword_unsupported(std::move(error)); }));
         record.program.token_hash = hash;
         const JobId job = record.input.spec.id;
         transaction.record(std::move(record));
         transaction.decide();
-        TG_TRY_VOID(decided_view(transaction.state(), job));
+        TG_TRY_VOID(decided_view(transaction.state(), job, caller.language));
         return job;
       },
       [this, token = std::move(token), holder = std::move(holder),
@@ -77,8 +80,8 @@ void Service::release(const Caller& caller, std::string reference, std::string t
         const auto stop = impl_->leases.stop_of(job);
         const Outcome outcome = stop ? stop->outcome : Outcome::kSucceeded;
         const std::string message = "released by its holder" + (stop ? ": " + stop->message : "");
-        record_lease_end(transaction, job, outcome, message, caller.uid);
-        return make_job_view(state, job);
+        record_lease_end(transaction, job, outcome, message, &caller);
+        return make_job_view(state, job, caller.language);
       },
       std::move(done));
 }
@@ -87,11 +90,11 @@ void Service::let_go(const HeldLease& lease) {
   if (lease.holder != 0) impl_->leases.detach(lease.job, lease.holder);
 }
 
-std::optional<wire::LeaseView> Service::lease_view(const HeldLease& lease) const {
+std::optional<wire::LeaseView> Service::lease_view(const HeldLease& lease, wire::Language language) const {
   auto view = impl_->cell.read([&](const State& state) -> std::optional<wire::LeaseView> {
     if (state.live(lease.job) == nullptr && !state.ended(lease.job)) return std::nullopt;
     wire::LeaseView found;
-    found.job = make_job_view(state, lease.job);
+    found.job = make_job_view(state, lease.job, language);
     return found;
   });
   if (!view) return std::nullopt;
@@ -101,7 +104,7 @@ std::optional<wire::LeaseView> Service::lease_view(const HeldLease& lease) const
   if (const auto stop = impl_->leases.stop_of(lease.job)) {
     view->stopping = stop->outcome;
     view->release_by = stop->release_by;
-    view->job.message = stop->message;
+    view->job.message = wire::translated(stop->message, language);
   }
   return view;
 }

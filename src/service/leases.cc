@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "service/submission.h"
 #include "wire/texts.h"
 
 namespace tangram::service {
@@ -18,6 +19,7 @@ bool is_queued(const JobStatus& status) {
 
 std::optional<JobId> subject(const wire::JournalRecord& record) {
   if (const auto* started = std::get_if<JobStarted>(&record)) return started->job;
+  if (const auto* running = std::get_if<AttemptRunning>(&record)) return running->job;
   if (const auto* cancelled = std::get_if<wire::JobCancelledRecord>(&record)) return cancelled->input.job;
   if (const auto* ended = std::get_if<wire::AttemptEndedRecord>(&record)) return ended->input.job;
   if (const auto* refused = std::get_if<JobRefused>(&record)) return refused->job;
@@ -91,7 +93,11 @@ void Leases::follow(JobId job) {
     entries_.erase(found);
     return;
   }
-  if (is_queued(*status)) return;
+  if (is_queued(*status)) {
+    // Its slice could not be cut: it waits again, and so does its time limit.
+    if (!std::exchange(entry.queued, true) && !entry.stop) cancel(entry.limit);
+    return;
+  }
   if (std::exchange(entry.queued, false)) begin_limit(job, entry, *status);
   if (status->cancel_requested) begin_stop(job, entry, Outcome::kCancelled, "it was cancelled");
 }
@@ -188,17 +194,17 @@ void Leases::cancel(std::optional<Handle>& timer) {
 
 void Leases::end(JobId job, Outcome outcome, std::string message) {
   writer_.report({[job, outcome, why = std::move(message)](Transaction& transaction) {
-                    record_lease_end(transaction, job, outcome, why, std::nullopt);
+                    record_lease_end(transaction, job, outcome, why, nullptr);
                   },
                   nullptr});
 }
 
 void record_lease_end(Transaction& transaction, JobId job, Outcome outcome, const std::string& message,
-                      std::optional<std::uint32_t> by_uid) {
+                      const Caller* by) {
   const auto status = transaction.state().core().job(job);
   if (!status) return;
   if (is_queued(*status)) {
-    transaction.record(wire::JobCancelledRecord{{job}, by_uid, message});
+    transaction.record(make_cancellation(job, message, by));
     return;
   }
   wire::AttemptEndedRecord record;

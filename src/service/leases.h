@@ -22,6 +22,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "service/access.h"
 #include "service/clock.h"
 #include "service/lost_jobs.h"
 #include "service/options.h"
@@ -108,7 +109,8 @@ class Leases {
 };
 
 // The record that ends a lease, queued or held, if it has not ended yet. One that was cancelled ends as that.
+// `by`: null for the daemon itself.
 void record_lease_end(Transaction& transaction, JobId job, Outcome outcome, const std::string& message,
-                      std::optional<std::uint32_t> by_uid);
+                      const Caller* by);
 
 }  // namespace tangram::service

@@ -17,7 +17,8 @@ struct LostJob {
   std::string why;  // "NPU 3 is critical: …"
 };
 
-// Those whose NPU was lost in every look for at least `lost_after_ms`. Pure.
+// Those whose NPU, or the one that their slice is cut of, was lost in every look for at least
+// `lost_after_ms`. Pure.
 std::vector<LostJob> lost_jobs(const State& state, const DeviceLook& look, std::int64_t lost_after_ms);
 
 }  // namespace tangram::service

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "service/device_use.h"
+#include "service/npu_cuts.h"
 #include "wire/texts.h"
 
 namespace tangram::service {
@@ -52,24 +53,72 @@ void add_readings(const std::string& node, const DeviceNpu& reading, MetricFamil
   families.add(Metric::kNpuPower, known(reading.power_milliwatt, 1'000.0), {node, npu});
 }
 
+Bytes allocated_of(const NpuView& npu) {
+  if (npu.job.valid()) return npu.report.memory;
+  Bytes allocated;
+  for (const NpuView::Slice& slice : npu.slices) allocated += slice.placement.memory;
+  return allocated;
+}
+
+// Each template that the NPU can be cut into, and each that stands on it.
+void add_slices(const MetricsSource& source, const CutRules& rules, const NpuView& npu,
+                MetricFamilies& families) {
+  const std::string& node = source.options.node;
+  const std::string id = std::to_string(npu.report.physical_id);
+  const NpuCuts cuts = look_at_cuts(source.state.own_slices, rules, npu,
+                                    find_reading(source.look.readings, npu.report.physical_id));
+  std::map<std::string, std::map<wire::SliceStanding, std::int64_t>> counts;
+  if (cuts.chip != kNoChip) {
+    const Catalog::Chip& chip = rules.catalog()->chip(cuts.chip);
+    const bool closed =
+        !npu.report.cuttable || npu.job.valid() || npu.report.health != Health::kOk || cuts.state == kNoState;
+    for (std::uint32_t shape = 0; shape < chip.model.templates.size(); ++shape) {
+      const SliceTemplate& known = chip.model.templates[shape];
+      if (!known.offered) continue;
+      counts[known.name];
+      families.add(Metric::kNpuSliceRoom, closed ? 0.0 : number(chip.table.room(cuts.state, shape)),
+                   {node, id, known.name});
+    }
+  }
+  for (const CutSlice& slice : cuts.slices) ++counts[slice.template_name][slice.standing];
+  for (auto& [name, standings] : counts) {
+    for (const wire::SliceStanding standing :
+         {wire::SliceStanding::kHeld, wire::SliceStanding::kResidual, wire::SliceStanding::kForeign}) {
+      families.add(Metric::kNpuSlices, number(standings[standing]),
+                   {node, id, name, std::string(to_string(standing))});
+    }
+  }
+}
+
 void add_npus(const MetricsSource& source, MetricFamilies& families) {
   const std::string& node = source.options.node;
+  const CutRules rules(source.state.catalog);
   for (const NpuView& view : source.state.npus) {
     const NpuReport& report = view.report;
+    add_slices(source, rules, view, families);
     const std::string npu = std::to_string(report.physical_id);
     families.add(Metric::kNpuInfo, 1.0, {node, npu, report.chip, source.look.readings.driver_version});
     add_health(node, npu, report.health, families);
     if (report.memory.count > 0) {
       families.add(Metric::kNpuMemoryCapacity, number(report.memory), {node, npu});
-      families.add(Metric::kNpuMemoryAllocated, view.job.valid() ? number(report.memory) : 0.0, {node, npu});
+      families.add(Metric::kNpuMemoryAllocated, number(allocated_of(view)), {node, npu});
     }
     if (report.ai_cores > 0) families.add(Metric::kNpuAiCores, number(report.ai_cores), {node, npu});
   }
   for (const DeviceNpu& reading : source.look.readings.npus) add_readings(node, reading, families);
 }
 
+void add_driver(const MetricsSource& source, MetricFamilies& families) {
+  const DeviceReadings& readings = source.look.readings;
+  if (!readings.available || readings.driver.kind == DriverStanding::Kind::kUnknown) return;
+  const bool supported = readings.driver.kind == DriverStanding::Kind::kSupported;
+  families.add(Metric::kDriverSupported, supported ? 1.0 : 0.0,
+               {source.options.node, readings.driver_version});
+}
+
 void add_devices(const MetricsSource& source, MetricFamilies& families) {
   families.add(Metric::kDevicesUp, source.look.readings.available ? 1.0 : 0.0);
+  add_driver(source, families);
   const double age = seconds(source.now - source.look.at);
   families.add(Metric::kDevicesLastScan, seconds(source.wall.time_since_epoch()) - age);
 }
@@ -101,19 +150,15 @@ Used used_by(const DeviceReadings& readings, const MetricsState::ActiveJob& job)
   return used;
 }
 
-std::map<TenantId, std::string> names_of_tenants(const MetricsState& state) {
-  std::map<TenantId, std::string> names;
-  for (const TenantView& tenant : state.tenants) names[tenant.id] = tenant.spec.name;
-  return names;
+std::string_view owner_of(const MetricsState::ActiveJob& job) {
+  return job.tenants.empty() ? std::string_view() : job.tenants.front();
 }
 
 void add_jobs(const MetricsSource& source, MetricFamilies& families) {
-  const auto names = names_of_tenants(source.state);
   std::map<std::uint32_t, Bytes> sizes;
   for (const NpuView& npu : source.state.npus) sizes[npu.report.physical_id] = npu.report.memory;
   for (const MetricsState::ActiveJob& job : source.state.jobs) {
-    const auto tenant = names.find(job.tenant);
-    const std::string owner = tenant == names.end() ? std::string() : tenant->second;
+    const std::string_view owner = owner_of(job);
     families.add(Metric::kJobInfo, 1.0, {owner, job.id, job.name, std::string(to_string(job.priority))});
     families.add(Metric::kJobNpus, number(static_cast<std::int64_t>(job.npus.size())), {owner, job.id});
     Bytes allocated;
@@ -121,7 +166,7 @@ void add_jobs(const MetricsSource& source, MetricFamilies& families) {
       allocated += sizes[npu];
       families.add(Metric::kNpuLeaseInfo, 1.0, {source.options.node, std::to_string(npu), owner, job.id});
     }
-    families.add(Metric::kJobMemoryAllocated, number(allocated), {owner, job.id});
+    families.add(Metric::kJobMemoryAllocated, number(job.slice.value_or(allocated)), {owner, job.id});
     if (const Used used = used_by(source.look.readings, job); used.known) {
       families.add(Metric::kJobMemoryUsed, number(used.memory), {owner, job.id});
     }
@@ -129,17 +174,11 @@ void add_jobs(const MetricsSource& source, MetricFamilies& families) {
 }
 
 // What the jobs of each tenant and of those below it use.
-std::map<std::string, Used> used_by_tenants(const MetricsSource& source) {
-  std::map<std::string, std::string> parents;
-  for (const TenantView& tenant : source.state.tenants) parents[tenant.spec.name] = tenant.spec.parent;
-  const auto names = names_of_tenants(source.state);
-  std::map<std::string, Used> all;
+std::map<std::string_view, Used> used_by_tenants(const MetricsSource& source) {
+  std::map<std::string_view, Used> all;
   for (const MetricsState::ActiveJob& job : source.state.jobs) {
     const Used used = used_by(source.look.readings, job);
-    const auto owner = names.find(job.tenant);
-    for (std::string name = owner == names.end() ? "" : owner->second; !name.empty(); name = parents[name]) {
-      all[name].add(used);
-    }
+    for (const std::string& tenant : job.tenants) all[tenant].add(used);
   }
   return all;
 }
@@ -167,24 +206,15 @@ void add_tenant(const TenantView& tenant, const Used& used, MetricFamilies& fami
   families.add(Metric::kTenantBandwidthAllocated, number(tenant.used.bandwidth_bps) / kBitsPerByte, {name});
 }
 
-bool is_busy(const TenantView& tenant) {
-  return tenant.used.running_jobs > 0 || tenant.queued > 0;
-}
-
 void add_tenants(const MetricsSource& source, MetricFamilies& families) {
-  std::vector<const TenantView*> chosen;
-  chosen.reserve(source.state.tenants.size());
-  for (const TenantView& tenant : source.state.tenants) chosen.push_back(&tenant);
-  std::stable_sort(chosen.begin(), chosen.end(),
-                   [](const TenantView* a, const TenantView* b) { return is_busy(*a) > is_busy(*b); });
-  families.add(Metric::kTenants, number(static_cast<std::int64_t>(chosen.size())));
-  if (chosen.size() > kTenantSeriesMax) chosen.resize(kTenantSeriesMax);
+  const MetricsState& state = source.state;
+  families.add(Metric::kTenants, number(static_cast<std::int64_t>(state.tenant_count)));
   families.add(Metric::kTenantsOmitted,
-               number(static_cast<std::int64_t>(source.state.tenants.size() - chosen.size())));
+               number(static_cast<std::int64_t>(state.tenant_count - state.tenants.size())));
   const auto used = used_by_tenants(source);
-  for (const TenantView* tenant : chosen) {
-    const auto found = used.find(tenant->spec.name);
-    add_tenant(*tenant, found == used.end() ? Used{} : found->second, families);
+  for (const TenantView& tenant : state.tenants) {
+    const auto found = used.find(tenant.spec.name);
+    add_tenant(tenant, found == used.end() ? Used{} : found->second, families);
   }
 }
 
@@ -239,22 +269,45 @@ void add_meters(const Meters& meters, MetricFamilies& families) {
   families.add(Metric::kJournalLastSequence, count(meters.last_sequence));
 }
 
+// Names of the tenant and of those above it.
+std::vector<std::string> path_of(const Scheduler& core, TenantId tenant) {
+  std::vector<std::string> path;
+  for (std::optional<TenantId> at = tenant; at;) {
+    const auto view = core.tenant(*at);
+    if (!view) break;
+    path.push_back(view->spec.name);
+    at = view->spec.parent.empty() ? std::nullopt : core.find_tenant(view->spec.parent);
+  }
+  return path;
+}
+
 }  // namespace
 
 MetricsState metrics_state(const State& state) {
   const Scheduler& core = state.core();
-  MetricsState taken{core.npus(), {}, core.tenants(), core.queue_by_reason(), state.ended_jobs().size()};
+  MetricsState taken{core.npus(),
+                     {},
+                     core.tenants(kTenantSeriesMax),
+                     core.tenant_count(),
+                     core.queue_by_reason(),
+                     state.ended_jobs().size(),
+                     core.catalog(),
+                     own_slices(state)};
   // Jobs that are active hold NPUs, so these lead to them without a walk over the queue.
   std::map<JobId, std::vector<std::uint32_t>> held;
   for (const NpuView& npu : taken.npus) {
     if (npu.job.valid()) held[npu.job].push_back(npu.report.physical_id);
+    for (const NpuView::Slice& slice : npu.slices) held[slice.job].push_back(npu.report.physical_id);
   }
   for (auto& [id, npus] : held) {
     const auto status = core.job(id);
     if (!status) continue;
     const LiveJob* live = state.live(id);
+    std::optional<Bytes> slice;
+    if (status->slice) slice = status->slice->memory;
     taken.jobs.push_back({wire::format_job_id(id), live != nullptr ? live->program->name : std::string(),
-                          status->spec.tenant, status->spec.priority, status->state, std::move(npus)});
+                          path_of(core, status->spec.tenant), status->spec.priority, status->state,
+                          std::move(npus), slice});
   }
   return taken;
 }

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "service/device_watch.h"
 #include "service/meters.h"
 #include "service/metric_families.h"
+#include "service/npu_cuts.h"
 #include "service/options.h"
 #include "service/state.h"
 #include "service/writer.h"
@@ -22,21 +25,25 @@ namespace tangram::service {
 inline constexpr std::size_t kTenantSeriesMax = 1'000;
 
 // The part of the state that metrics are made of, small enough to be copied under the lock of the state:
-// neither queued nor ended jobs are looked at one by one.
+// neither queued nor ended jobs are looked at one by one, and of many tenants only those that have series.
 struct MetricsState {
   struct ActiveJob {
     std::string id;
     std::string name;
-    TenantId tenant;
+    std::vector<std::string> tenants;  // names: whose it is, then those above that one
     Priority priority = Priority::kNormal;
     JobState state = JobState::kStarting;
     std::vector<std::uint32_t> npus;  // physical ids
+    std::optional<Bytes> slice;       // nominal, of a slice of its one NPU; none: whole NPUs
   };
   std::vector<NpuView> npus;
   std::vector<ActiveJob> jobs;
-  std::vector<TenantView> tenants;
+  std::vector<TenantView> tenants;  // those that have series
+  std::size_t tenant_count = 0;
   std::vector<std::pair<ReasonCode, std::int64_t>> queue;
   std::size_t ended_jobs = 0;
+  std::shared_ptr<const Catalog> catalog;
+  OwnSlices own_slices;
 };
 
 MetricsState metrics_state(const State& state);

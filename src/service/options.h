@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "base/units.h"
+#include "catalog/chip.h"
+#include "model/tenant.h"
 #include "ports/executor.h"
+#include "service/slice_book.h"
 
 namespace tangram::service {
 
@@ -24,7 +27,11 @@ struct Options {
   std::string node = "localhost";
 
   // Scheduling.
-  std::int64_t keep_after_ms = 600'000;  // SettingsChanged::keep_after_ms
+  std::int64_t keep_after_ms = 600'000;       // SettingsChanged::keep_after_ms
+  std::vector<ChipModel> chips;               // described by the operator, in front of the built-in ones
+  bool slice_variants = true;                 // SettingsChanged::slice_variants
+  SliceCount slice_count = SliceCount::kOne;  // SettingsChanged::slice_count
+  SlicePolicy slice_policy;
   std::int64_t scan_interval_ms = 2'000;
   // An NPU that was lost (absent, critical, driver away) in every look for so long: the job that holds it is
   // stopped.
@@ -38,8 +45,15 @@ struct Options {
   std::size_t group_commands_max = 512;  // committed together
   std::int64_t jobs_max = 100'000;       // unfinished, of all tenants
   std::int64_t jobs_per_tenant_max = 50'000;
+  std::int64_t bytes_per_tenant_max = 256LL << 20;  // of its jobs, as State::bytes_by_tenant() counts
   std::int64_t tenants_max = 10'000;
+  std::int64_t tokens_max = 1'000;  // active
   std::size_t effect_threads = 4;
+  std::size_t event_streams_max = 256;  // open at once; of them those of one tenant:
+  std::size_t event_streams_per_tenant_max = 32;
+  // Silence of an event stream between two signs of life, and between two looks at whether its caller may
+  // still read.
+  std::int64_t event_silence_ms = 10'000;
 
   // Retention.
   std::int64_t ended_keep_ms = 7LL * 24 * 3'600'000;

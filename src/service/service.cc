@@ -4,6 +4,9 @@
 #include <fstream>
 
 #include "base/log.h"
+#include "service/cutting.h"
+#include "service/doctor.h"
+#include "service/fit.h"
 #include "service/metrics.h"
 #include "service/node_report.h"
 #include "service/service_impl.h"
@@ -17,6 +20,14 @@ constexpr std::size_t kForgottenPerSweep = 1'024;
 constexpr std::size_t kEndedSlack = 4'096;
 constexpr std::chrono::milliseconds kSweepPause{100};
 
+bool changes_identities(const wire::JournalRecord& record) {
+  return std::holds_alternative<wire::TenantPutRecord>(record) ||
+         std::holds_alternative<TenantDeleted>(record) ||
+         std::holds_alternative<wire::TokenCreated>(record) ||
+         std::holds_alternative<wire::TokenRotated>(record) ||
+         std::holds_alternative<wire::TokenRevoked>(record);
+}
+
 std::string read_boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
@@ -24,35 +35,91 @@ std::string read_boot_id() {
   return id;
 }
 
+// Half of the bytes that its tenant may have are in use: ended jobs make room before new ones are refused.
+bool has_heavy_tenant(const State& state, const Options& options, const EndedJob& ended) {
+  const auto bytes = state.bytes_by_tenant().find(ended.status.spec.tenant);
+  return bytes != state.bytes_by_tenant().end() && bytes->second > options.bytes_per_tenant_max / 2;
+}
+
+// A job that somebody asks about; while it is queued, with a copy of the core of that instant.
+struct Asked {
+  JobId job;
+  wire::JobView view;
+  std::shared_ptr<const Scheduler> core;
+  std::int64_t queue_length = 0;
+};
+
+Result<Asked> ask(const StateCell& cell, const Caller& caller, std::string_view reference) {
+  return cell.read_with_core([&](const State& state, const auto& copy_core) -> Result<Asked> {
+    TG_TRY(const JobId job, find_job(state, caller, reference));
+    Asked asked{job, make_job_view(state, job, caller.language), nullptr, 0};
+    asked.queue_length = static_cast<std::int64_t>(state.core().queue_length());
+    const bool queued = asked.view.state == JobState::kReady || asked.view.state == JobState::kWaiting;
+    if (queued) asked.core = copy_core();
+    return asked;
+  });
+}
+
+// As names_of(), each name looked up when it is asked for; empty for what has gone since.
+wire::Names names_in(const StateCell& cell, const Caller& caller) {
+  const auto look_up = [&cell, caller](auto kind) {
+    return [&cell, caller, kind](auto id) {
+      return cell.read([&](const State& state) { return (names_of(state, caller).*kind)(id); });
+    };
+  };
+  return {look_up(&wire::Names::tenant), look_up(&wire::Names::job), look_up(&wire::Names::npu)};
+}
+
 }  // namespace
 
-Service::Impl::Impl(Options given, Store& store, Executor& given_executor, Devices& devices,
+Service::Impl::Impl(Options given, Store& given_store, Executor& given_executor, Devices& devices,
                     Clock& given_clock)
     : options(std::move(given)),
+      store(given_store),
       executor(given_executor),
       clock(given_clock),
-      writer(store, cell, clock, options, meters, [this](auto records) { on_records(records); }),
-      watch(devices, executor, options, [this](const DeviceLook& look) { on_look(look); }),
+      seats(options.event_streams_max, options.event_streams_per_tenant_max),
+      hub(store),
+      writer(
+          store, cell, clock, options, meters, [this](auto records) { on_records(records); },
+          [this](auto events, auto sequence) { hub.publish(std::move(events), sequence); }),
+      slices(devices, executor, cell, writer, timer, options,
+             [this] { watch.look_soon([](const DeviceLook&) {}); }),
+      watch(devices, executor, slices, options, [this](const DeviceLook& look) { on_look(look); }),
       attempts(executor, cell, writer, watch, timer, options),
       leases(cell, writer, timer, notifier, clock, options) {}
 
 void Service::Impl::on_records(std::span<const wire::JournalRecord> records) {
+  // Before acknowledgements: a token that was revoked opens nothing from then on.
+  if (std::any_of(records.begin(), records.end(), changes_identities)) look_at_identities();
+  slices.on_records(records);
   attempts.on_records(records);
   leases.on_records(records);
   meters.count(records);
   const auto wake = [this](JobId job) {
-    const auto ended = cell.read([job](const State& state) { return state.ended(job); });
+    bool is_heavy = false;
+    const auto ended = cell.read([&](const State& state) {
+      auto found = state.ended(job);
+      if (found) is_heavy = has_heavy_tenant(state, options, *found);
+      return found;
+    });
     if (!ended) return;
+    if (is_heavy) sweep_early();
     meters.count_ended(ended->outcome);
     for (auto& call : waiters.take(job)) notifier.post(std::move(call));
   };
-  sweep_early();
+  sweep_if_full();
   for (const wire::JournalRecord& record : records) {
     if (const auto* ended = std::get_if<wire::AttemptEndedRecord>(&record)) wake(ended->input.job);
     if (const auto* cancelled = std::get_if<wire::JobCancelledRecord>(&record)) wake(cancelled->input.job);
     if (const auto* refused = std::get_if<JobRefused>(&record)) wake(refused->job);
     if (const auto* start = std::get_if<JobStarted>(&record)) measure_wait(start->job);
   }
+}
+
+void Service::Impl::look_at_identities() {
+  identities.replace(
+      cell.read([this](const State& state) { return std::make_shared<const Identities>(state, options); }));
 }
 
 void Service::Impl::measure_wait(JobId job) {
@@ -63,29 +130,73 @@ void Service::Impl::measure_wait(JobId job) {
 }
 
 void Service::Impl::on_look(const DeviceLook& look) {
-  writer.report({[this, readings = look.readings](Transaction& transaction) {
-                   auto report = make_node_report(transaction.state().core(), options.node, readings);
+  writer.report({[this, readings = look.readings, began = look.began](Transaction& transaction) {
+                   auto report = make_node_report(transaction.state(), options.node, readings,
+                                                  executor.gives_private_devices(),
+                                                  slices.returned_since(began), slices.resting());
                    if (report) transaction.record(std::move(*report));
                  },
                  nullptr});
-  const auto lost =
-      cell.read([&](const State& state) { return lost_jobs(state, look, options.lost_after_ms); });
+  auto lost = cell.read([&](const State& state) { return lost_jobs(state, look, options.lost_after_ms); });
+  for (LostJob& job : slices.lost()) lost.push_back(std::move(job));
   attempts.on_lost(lost);
   leases.on_lost(lost);
+}
+
+Error Service::Impl::reword_unsupported(Error error) const {
+  if (error.reason != token(ReasonCode::kSliceUnsupported)) return error;
+  const auto catalog = cell.read([](const State& state) { return state.core().catalog(); });
+  const std::string why =
+      why_none_is_cut(watch.last().readings, {*catalog, executor.gives_private_devices()});
+  if (!why.empty()) error.message += ": " + why;
+  return error;
 }
 
 void Service::Impl::introduce() {
   writer.report({[this](Transaction& transaction) {
                    transaction.record(wire::DaemonStarted{options.version, read_boot_id()});
-                   const SettingsChanged settings{options.keep_after_ms};
+                   const SettingsChanged settings{options.keep_after_ms, options.slice_variants,
+                                                  options.slice_count};
                    if (transaction.state().core().settings() != settings) transaction.record(settings);
                  },
                  nullptr});
 }
 
-void Service::Impl::sweep_early() {
+DeviceLook Service::Impl::current_look() {
+  DeviceLook look = watch.last();
+  const std::set<std::uint32_t> gone = slices.returned_since(look.began);
+  if (gone.empty()) return look;
+  for (DeviceNpu& npu : look.readings.npus) {
+    std::erase_if(npu.slicing.slices.value,
+                  [&gone](const DeviceSlice& slice) { return gone.contains(slice.id); });
+  }
+  return look;
+}
+
+wire::DoctorView Service::Impl::diagnosis(wire::Language language) {
+  const auto state = cell.snapshot();
+  return make_diagnosis(*state, options, current_look().readings,
+                        {executor.missing_walls(), executor.gives_private_devices()}, language);
+}
+
+// Slices are chosen by the catalogue: a chip that is otherwise is to be known before the first job meets it.
+void Service::Impl::check_catalogue() {
+  // Behind what the first look has found.
+  writer.report({[](Transaction&) {},
+                 [this](const Result<void>&) {
+                   for (const wire::FindingView& finding : diagnosis(wire::Language::kEnglish).findings) {
+                     if (finding.code == kCatalogueDiffers) log::warn(finding.message + "; " + finding.hint);
+                   }
+                 }});
+}
+
+void Service::Impl::sweep_if_full() {
   const std::size_t ended = cell.read([](const State& state) { return state.ended_jobs().size(); });
-  if (ended <= options.ended_max + kEndedSlack || sweeping_early.exchange(true)) return;
+  if (ended > options.ended_max + kEndedSlack) sweep_early();
+}
+
+void Service::Impl::sweep_early() {
+  if (sweeping_early.exchange(true)) return;
   timer.after(kSweepPause, [this] {
     sweeping_early = false;
     forget_old();
@@ -98,16 +209,22 @@ void Service::Impl::sweep() {
   timer.after(more ? std::min(kSweepPause, interval) : interval, [this] { sweep(); });
 }
 
+// Ended jobs that are too old or too many, the oldest first. Those of a tenant make room for its new ones
+// when half of its bytes are used.
 bool Service::Impl::forget_old() {
   const TimeMs now = clock.now();
   const auto old = cell.read([&](const State& state) {
     std::vector<std::pair<JobId, std::int32_t>> found;
+    std::map<TenantId, std::int64_t> bytes = state.bytes_by_tenant();
     std::size_t above = state.ended_jobs().size() - std::min(state.ended_jobs().size(), options.ended_max);
     for (const auto& [job, ended] : state.ended_jobs()) {
       if (found.size() == kForgottenPerSweep) break;
       const bool expired = ended->ended_at.value + options.ended_keep_ms <= now.value;
-      if (above == 0 && !expired) continue;
+      std::int64_t& held = bytes[ended->status.spec.tenant];
+      const bool is_heavy = held > options.bytes_per_tenant_max / 2;
+      if (above == 0 && !expired && !is_heavy) continue;
       if (above > 0) --above;
+      held -= bytes_of(*ended->program);
       found.emplace_back(job, ended->status.attempt);
     }
     return found;
@@ -125,6 +242,8 @@ Service::~Service() {
 
 Result<void> Service::start() {
   TG_TRY_VOID(impl_->writer.recover());
+  impl_->look_at_identities();
+  impl_->hub.start(impl_->writer.last_sequence());
   impl_->watch.expect(impl_->cell.read([](const State& state) {
     std::vector<std::uint32_t> ids;
     for (const NpuView& npu : state.core().npus()) ids.push_back(npu.report.physical_id);
@@ -132,8 +251,10 @@ Result<void> Service::start() {
   }));
   impl_->introduce();
   TG_TRY_VOID(impl_->attempts.recover());
+  impl_->slices.start();
   impl_->leases.recover();
   impl_->watch.start();
+  impl_->check_catalogue();
   impl_->writer.start();
   impl_->sweep();
   impl_->started = true;
@@ -147,13 +268,22 @@ void Service::stop() {
   for (auto& call : impl_->waiters.take_all()) call();
   impl_->timer.stop();
   impl_->watch.stop();
+  impl_->slices.stop();
   impl_->attempts.stop();
   impl_->writer.stop();
+  impl_->hub.stop();
   impl_->notifier.stop();
 }
 
 Result<Caller> Service::identify(uid_t uid) const {
-  return impl_->cell.read([&](const State& state) { return service::identify(state, impl_->options, uid); });
+  return impl_->identities.get()->of_uid(uid);
+}
+
+Result<Caller> Service::authenticate(std::string_view token) {
+  const TimeMs now = impl_->clock.now();
+  auto caller = impl_->identities.get()->of_token(token, now);
+  if (caller) impl_->identities.used(caller->token, now);
+  return caller;
 }
 
 wire::VersionView Service::version() const {
@@ -168,11 +298,29 @@ wire::StatusView Service::status(const Caller& caller) const {
                      impl_->executor.missing_walls());
 }
 
+Result<wire::SlicesView> Service::slices(const Caller& caller, const SlicesQuery& query) const {
+  const auto state = impl_->cell.snapshot();
+  return make_slices(*state, impl_->options, caller, impl_->current_look().readings, query);
+}
+
+Result<wire::FitView> Service::fit(const Caller& caller, const wire::LeaseRequest& request) const {
+  TG_TRY(const FitQuestion question,
+         impl_->cell.read_with_core([&](const State& state, const auto& copy_core) {
+           return resolve_fit(state, impl_->options, caller, request, copy_core);
+         }));
+  return make_fit(question, names_in(impl_->cell, caller), impl_->clock.now(), caller.language);
+}
+
+wire::DoctorView Service::diagnose(const Caller& caller) const {
+  return impl_->diagnosis(caller.language);
+}
+
 Result<wire::QuotaList> Service::tenants(const Caller& caller) const {
   const auto state = impl_->cell.snapshot();
   wire::QuotaList list;
   for (const TenantView& tenant : state->core().tenants()) {
-    if (may_see(*state, caller, tenant.id)) list.items.push_back(make_quota_view(*state, tenant.id));
+    if (may_see(*state, caller, tenant.id))
+      list.items.push_back(make_quota_view(*state, tenant.id, caller.language));
   }
   return list;
 }
@@ -180,7 +328,7 @@ Result<wire::QuotaList> Service::tenants(const Caller& caller) const {
 Result<wire::QuotaView> Service::tenant(const Caller& caller, std::string_view name) const {
   return impl_->cell.read([&](const State& state) -> Result<wire::QuotaView> {
     TG_TRY(const TenantId id, find_tenant(state, caller, name));
-    return make_quota_view(state, id);
+    return make_quota_view(state, id, caller.language);
   });
 }
 
@@ -202,23 +350,24 @@ Result<wire::JobList> Service::jobs(const Caller& caller, const JobQuery& query)
 }
 
 Result<wire::JobView> Service::job(const Caller& caller, std::string_view reference) const {
-  auto view = impl_->cell.read([&](const State& state) -> Result<wire::JobView> {
-    TG_TRY(const JobId id, find_job(state, caller, reference));
-    return make_job_view(state, id);
-  });
-  if (!view || (view->state != JobState::kReady && view->state != JobState::kWaiting)) return view;
+  TG_TRY(Asked asked, ask(impl_->cell, caller, reference));
+  if (!asked.core) return std::move(asked.view);
   // Its place in the queue takes a walk over the queue: not under the lock.
-  const auto state = impl_->cell.snapshot();
-  TG_TRY(const JobId id, find_job(*state, caller, view->id));
-  const std::vector<JobId> queue = state->core().queue();
-  const auto place = std::find(queue.begin(), queue.end(), id);
-  return make_job_view(*state, id, place == queue.end() ? 0 : place - queue.begin() + 1);
+  const std::vector<JobId> queue = asked.core->queue();
+  const auto place = std::find(queue.begin(), queue.end(), asked.job);
+  if (place != queue.end()) asked.view.position = place - queue.begin() + 1;
+  return std::move(asked.view);
 }
 
 Result<wire::WhyView> Service::why(const Caller& caller, std::string_view reference) const {
-  const auto state = impl_->cell.snapshot();
-  TG_TRY(const JobId id, find_job(*state, caller, reference));
-  return make_why_view(*state, caller, id, impl_->clock.now());
+  TG_TRY(Asked asked, ask(impl_->cell, caller, reference));
+  if (!asked.core) return make_settled_why(std::move(asked.view), asked.queue_length, caller.language);
+  TG_TRY(const Explanation explanation, asked.core->explain(asked.job, impl_->clock.now()));
+  const auto status = asked.core->job(asked.job);
+  if (!status) return make_settled_why(std::move(asked.view), asked.queue_length, caller.language);
+  if (explanation.position > 0) asked.view.position = explanation.position;
+  return wire::make_why(std::move(asked.view), status->spec, explanation, names_in(impl_->cell, caller),
+                        caller.language);
 }
 
 std::function<void()> Service::wait(const Caller& caller, std::string_view reference,
@@ -233,7 +382,7 @@ std::function<void()> Service::wait(const Caller& caller, std::string_view refer
   auto answer = [this, job, caller, done = std::move(done)] {
     done(impl_->cell.read([&](const State& state) -> Result<wire::JobView> {
       TG_TRY(const JobId id, find_job(state, caller, wire::format_job_id(job)));
-      return make_job_view(state, id);
+      return make_job_view(state, id, caller.language);
     }));
   };
   const std::uint64_t ticket = impl_->waiters.add(job, std::move(answer));
@@ -294,16 +443,14 @@ AttemptLog Service::log_again(const AttemptLog& log) const {
   return now;
 }
 
-std::vector<prometheus::MetricFamily> Service::metrics() const {
+void Service::add_metrics(MetricFamilies& families) const {
   const MetricsState state = impl_->cell.read(metrics_state);
-  const DeviceLook look = impl_->watch.last();
-  MetricFamilies families;
-  add_metrics({impl_->options, state, look, impl_->meters, impl_->writer.backlog(),
-               impl_->executor.missing_walls().size(), std::chrono::steady_clock::now(),
-               std::chrono::system_clock::now()},
-              families);
+  const DeviceLook look = impl_->current_look();
+  service::add_metrics({impl_->options, state, look, impl_->meters, impl_->writer.backlog(),
+                        impl_->executor.missing_walls().size(), std::chrono::steady_clock::now(),
+                        std::chrono::system_clock::now()},
+                       families);
   add_process_metrics(families);
-  return families.take();
 }
 
 void Service::call_after(std::chrono::milliseconds delay, std::function<void()> call) {

@@ -4,8 +4,6 @@
 // did is durable; `done` must not block. The others answer at once from the durable state.
 #pragma once
 
-#include <prometheus/metric_family.h>
-
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -19,10 +17,17 @@
 #include "ports/store.h"
 #include "service/access.h"
 #include "service/clock.h"
+#include "service/event_subscription.h"
+#include "service/history.h"
 #include "service/leases.h"
+#include "service/metric_families.h"
 #include "service/options.h"
+#include "service/slices_view.h"
 #include "service/views.h"
+#include "wire/doctor.h"
+#include "wire/fit.h"
 #include "wire/schema.h"
+#include "wire/tokens.h"
 
 namespace tangram::service {
 
@@ -66,6 +71,20 @@ struct JobQuery {
   std::string after;  // an id
 };
 
+// Of which events is asked. What is empty does not restrict.
+struct EventQuery {
+  std::string tenant;                // its subtree
+  std::string job;                   // its own, and those of the jobs that wait with it while it waits
+  std::optional<std::uint32_t> npu;  // physical id
+  std::vector<std::string> types;    // "job.running", "job.*"
+};
+
+// Where to begin; nothing given: now.
+struct EventStart {
+  std::optional<EventCursor> after;
+  bool oldest = false;
+};
+
 class Service {
  public:
   // The ports must outlive the service.
@@ -80,9 +99,18 @@ class Service {
   // Jobs run on. What was acknowledged is durable; open waits are answered. Idempotent.
   void stop();
 
+  // Who a uid or a bearer token ("tgt_…") is; see Identities for the errors. Wait for nobody: may be asked on
+  // a thread that must not block.
   Result<Caller> identify(uid_t uid) const;
+  Result<Caller> authenticate(std::string_view token);
   wire::VersionView version() const;
   wire::StatusView status(const Caller& caller) const;
+  // How the NPUs are cut, and how they could be. kNotFound "npu.unknown".
+  Result<wire::SlicesView> slices(const Caller& caller, const SlicesQuery& query) const;
+  // Whether a job that asks for this would start now; nothing is submitted. Errors: see resolve_fit().
+  Result<wire::FitView> fit(const Caller& caller, const wire::LeaseRequest& request) const;
+  // What is wrong with the machine. Not for tenants.
+  wire::DoctorView diagnose(const Caller& caller) const;
 
   void apply(const Caller& caller, std::vector<wire::Document> documents, Done<wire::ApplyAnswer> done);
   Result<wire::QuotaList> tenants(const Caller& caller) const;
@@ -101,6 +129,14 @@ class Service {
   std::function<void()> wait(const Caller& caller, std::string_view reference,
                              std::chrono::milliseconds timeout, Done<wire::JobView> done);
 
+  // Tokens are the operator's; viewers see the list. The secret is in the answer to create and rotate, and
+  // nowhere else. What a lost answer said cannot be asked for again: rotate.
+  Result<wire::TokenList> tokens(const Caller& caller) const;
+  void create_token(const Caller& caller, wire::TokenRequest request, Done<wire::TokenView> done);
+  void rotate_token(const Caller& caller, std::string reference, wire::TokenRotation rotation,
+                    Done<wire::TokenView> done);
+  void revoke_token(const Caller& caller, std::string reference, Done<wire::TokenView> done);
+
   // ---- leases: jobs without a program, alive as long as somebody holds them (docs/api.md)
 
   // Answers when the lease is on record: given, or waiting in the queue.
@@ -112,7 +148,8 @@ class Service {
   // The connection has ended.
   void let_go(const HeldLease& lease);
   // As it is now; none: another connection holds it, or it is forgotten.
-  std::optional<wire::LeaseView> lease_view(const HeldLease& lease) const;
+  std::optional<wire::LeaseView> lease_view(const HeldLease& lease,
+                                            wire::Language language = wire::Language::kEnglish) const;
   // The connections are about to end because the daemon is: that says nothing of those who hold leases.
   void keep_leases();
 
@@ -121,8 +158,15 @@ class Service {
                          std::optional<std::int32_t> attempt) const;
   // The same attempt later; with attempt 0 the first one once there is one.
   AttemptLog log_again(const AttemptLog& log) const;
+  // A tenant sees the events of its own subtree, and those that are everybody's. The subscription must go
+  // before the service. Besides bad input: "events.cursor.gone", "events.cursor.ahead",
+  // "events.streams.too_many".
+  Result<std::unique_ptr<EventSubscription>> follow_events(const Caller& caller, const EventQuery& query,
+                                                           const EventStart& start);
+  std::chrono::milliseconds event_silence() const;
+  Result<EventHistory> history(const Caller& caller, const EventQuery& query, const HistoryRange& range);
   // Every metric but those of the server; see wire/metric_table.h. Waits for nobody but short look-ups.
-  std::vector<prometheus::MetricFamily> metrics() const;
+  void add_metrics(MetricFamilies& families) const;
 
   // Calls later, on a thread of the service; never after stop(). The call must be short.
   void call_after(std::chrono::milliseconds delay, std::function<void()> call);

@@ -11,9 +11,13 @@
 
 #include "service/attempts.h"
 #include "service/device_watch.h"
+#include "service/event_hub.h"
+#include "service/event_subscription.h"
+#include "service/identities.h"
 #include "service/leases.h"
 #include "service/meters.h"
 #include "service/service.h"
+#include "service/slices.h"
 #include "service/state_cell.h"
 #include "service/timer.h"
 #include "service/waiters.h"
@@ -23,16 +27,25 @@
 namespace tangram::service {
 
 struct Service::Impl {
-  Impl(Options given, Store& store, Executor& given_executor, Devices& devices, Clock& given_clock);
+  Impl(Options given, Store& given_store, Executor& given_executor, Devices& devices, Clock& given_clock);
 
   void on_records(std::span<const wire::JournalRecord> records);
   void on_look(const DeviceLook& look);
   void measure_wait(JobId job);
   void sweep();
+  void sweep_if_full();
   void sweep_early();
   // Lets go of ended jobs beyond their time or number, a bounded number of them. True: there may be more.
   bool forget_old();
   void introduce();
+  void check_catalogue();
+  // The last look, without slices that were returned since it began.
+  DeviceLook current_look();
+  wire::DoctorView diagnosis(wire::Language language);
+  Result<EventFilter> event_filter(const Caller& caller, const EventQuery& query);
+  void look_at_identities();
+  // Says of a request for a slice where nothing can be cut why that is so.
+  Error reword_unsupported(Error error) const;
 
   // Runs `use` as a command of the writer; `done` gets its result once that is durable.
   template <class T>
@@ -50,15 +63,20 @@ struct Service::Impl {
   }
 
   const Options options;
+  Store& store;
   Executor& executor;
   Clock& clock;
   Meters meters;
   StateCell cell;
+  EventSeats seats;
+  EventHub hub;
+  IdentityCell identities;
   std::atomic<bool> sweeping_early{false};
   Timer timer;
   WorkerPool notifier{1};  // answers waits; apart from the effects, which may block
   Waiters waiters;
   Writer writer;
+  Slices slices;
   DeviceWatch watch;
   Attempts attempts;
   Leases leases;

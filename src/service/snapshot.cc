@@ -1,7 +1,10 @@
 // State <-> snapshot text: one JSON document. The core's part is its own bytes, in hexadecimal.
+#include <algorithm>
 #include <boost/json.hpp>
 #include <limits>
 
+#include "base/quote.h"
+#include "ports/device_slices.h"
 #include "service/state.h"
 
 namespace tangram::service {
@@ -48,6 +51,12 @@ std::optional<std::int64_t> optional_number(const json::value& value) {
   return value.to_number<std::int64_t>();
 }
 
+TimeMs time_of(const json::value& value) {
+  const TimeMs time(value.to_number<std::int64_t>());
+  if (time.value < 0 || time >= TimeMs::never()) throw std::invalid_argument("a time is impossible");
+  return time;
+}
+
 std::string text(const json::value& value) {
   return json::value_to<std::string>(value);
 }
@@ -62,26 +71,28 @@ json::object encode_status(const JobStatus& status) {
   const JobSpec& spec = status.spec;
   json::array npus;
   for (const NpuIndex npu : status.npus) npus.push_back(npu.value);
-  return {{"id", spec.id.value},
-          {"tenant", spec.tenant.value},
-          {"priority", static_cast<int>(spec.priority)},
-          {"kind", static_cast<int>(spec.request.kind)},
-          {"npus", spec.request.npus},
-          {"memory", spec.request.memory_per_npu.count},
-          {"aiCores", spec.request.ai_cores},
-          {"corePercent", spec.request.core_percent},
-          {"bandwidth", spec.bandwidth_bps},
-          {"timeLimit", spec.time_limit_ms},
-          {"noWait", spec.no_wait},
-          {"restart", static_cast<int>(spec.restart)},
-          {"restartsMax", spec.restarts_max},
-          {"attempt", status.attempt},
-          {"restarts", status.restarts},
-          {"submittedAt", status.submitted_at.value},
-          {"queuedAt", status.queued_at.value},
-          {"startedAt", status.started_at.value},
-          {"cancelRequested", status.cancel_requested},
-          {"held", std::move(npus)}};
+  json::object out{{"id", spec.id.value},
+                   {"tenant", spec.tenant.value},
+                   {"priority", static_cast<int>(spec.priority)},
+                   {"kind", static_cast<int>(spec.request.kind)},
+                   {"npus", spec.request.npus},
+                   {"memory", spec.request.memory_per_npu.count},
+                   {"aiCores", spec.request.ai_cores},
+                   {"corePercent", spec.request.core_percent},
+                   {"bandwidth", spec.bandwidth_bps},
+                   {"timeLimit", spec.time_limit_ms},
+                   {"noWait", spec.no_wait},
+                   {"restart", static_cast<int>(spec.restart)},
+                   {"restartsMax", spec.restarts_max},
+                   {"attempt", status.attempt},
+                   {"restarts", status.restarts},
+                   {"submittedAt", status.submitted_at.value},
+                   {"queuedAt", status.queued_at.value},
+                   {"startedAt", status.started_at.value},
+                   {"cancelRequested", status.cancel_requested},
+                   {"held", std::move(npus)}};
+  if (status.slice) out["slice"] = wire::encode_slice(*status.slice);
+  return out;
 }
 
 // An enumerator by its number; `last` is the highest one.
@@ -111,12 +122,15 @@ JobStatus decode_status(const json::object& from) {
   status.state = JobState::kEnded;
   status.attempt = from.at("attempt").to_number<std::int32_t>();
   status.restarts = from.at("restarts").to_number<std::int32_t>();
-  status.submitted_at = TimeMs(from.at("submittedAt").to_number<std::int64_t>());
-  status.queued_at = TimeMs(from.at("queuedAt").to_number<std::int64_t>());
-  status.started_at = TimeMs(from.at("startedAt").to_number<std::int64_t>());
+  status.submitted_at = time_of(from.at("submittedAt"));
+  status.queued_at = time_of(from.at("queuedAt"));
+  status.started_at = time_of(from.at("startedAt"));
   status.cancel_requested = from.at("cancelRequested").as_bool();
   for (const json::value& npu : from.at("held").as_array()) {
     status.npus.emplace_back(npu.to_number<std::uint32_t>());
+  }
+  if (const json::value* slice = from.if_contains("slice")) {
+    status.slice = unwrap(wire::decode_slice(slice->as_string()));
   }
   return status;
 }
@@ -168,19 +182,92 @@ EndedJob decode_ended(const json::object& from) {
   ended.exit_status = optional_number(from.at("exitStatus"));
   ended.signal = optional_number(from.at("signal"));
   ended.message = text(from.at("message"));
-  ended.refusal = enumerator(from.at("refusal"), ReasonCode::kShareUnsupported);
+  ended.refusal = enumerator(from.at("refusal"), kReasonLast);
   for (const json::value& npu : from.at("npus").as_array()) {
     ended.npus.push_back(npu.to_number<std::uint32_t>());
   }
-  ended.ended_at = TimeMs(from.at("endedAt").to_number<std::int64_t>());
+  ended.ended_at = time_of(from.at("endedAt"));
   return ended;
+}
+
+json::object encode_slice_entry(std::uint32_t id, const SliceEntry& entry) {
+  return {{"id", id},
+          {"job", entry.job.value},
+          {"attempt", entry.attempt},
+          {"npuIndex", entry.npu.value},
+          {"npu", entry.physical_id},
+          {"template", entry.template_name},
+          {"vgroup", entry.vgroup},
+          {"made", entry.made},
+          {"ended", entry.ended},
+          {"failed", entry.failed}};
+}
+
+SliceEntry decode_slice_entry(const json::object& from) {
+  SliceEntry entry;
+  entry.job = JobId(from.at("job").to_number<std::uint64_t>());
+  entry.attempt = from.at("attempt").to_number<std::int32_t>();
+  entry.npu = NpuIndex(from.at("npuIndex").to_number<std::uint32_t>());
+  entry.physical_id = from.at("npu").to_number<std::uint32_t>();
+  entry.template_name = text(from.at("template"));
+  entry.vgroup = from.at("vgroup").to_number<std::int32_t>();
+  entry.made = from.at("made").as_bool();
+  entry.ended = from.at("ended").as_bool();
+  entry.failed = from.at("failed").as_bool();
+  return entry;
+}
+
+json::value optional_time(const std::optional<TimeMs>& time) {
+  return time ? json::value(time->value) : json::value(nullptr);
+}
+
+std::optional<TimeMs> optional_time(const json::value& value) {
+  if (value.is_null()) return std::nullopt;
+  return time_of(value);
+}
+
+json::object encode_token(const Token& token) {
+  return {{"id", token.id},
+          {"name", token.name},
+          {"role", static_cast<int>(token.role)},
+          {"tenant", token.tenant ? json::value(token.tenant->value) : json::value(nullptr)},
+          {"tenantName", token.tenant_name},
+          {"secretHash", token.secret_hash},
+          {"oldSecretHash", token.old_secret_hash},
+          {"oldSecretUntil", optional_time(token.old_secret_until)},
+          {"lifetime", token.lifetime.ms},
+          {"expiresAt", optional_time(token.expires_at)},
+          {"revokedAt", optional_time(token.revoked_at)},
+          {"createdAt", token.created_at.value},
+          {"rotatedAt", optional_time(token.rotated_at)},
+          {"createdBy", token.created_by}};
+}
+
+Token decode_token(const json::object& from) {
+  Token token;
+  token.id = from.at("id").to_number<std::uint64_t>();
+  token.name = text(from.at("name"));
+  token.role = enumerator(from.at("role"), wire::Role::kViewer);
+  if (!from.at("tenant").is_null()) token.tenant = TenantId(from.at("tenant").to_number<std::uint32_t>());
+  token.tenant_name = text(from.at("tenantName"));
+  token.secret_hash = text(from.at("secretHash"));
+  token.old_secret_hash = text(from.at("oldSecretHash"));
+  token.old_secret_until = optional_time(from.at("oldSecretUntil"));
+  token.lifetime.ms = from.at("lifetime").to_number<std::int64_t>();
+  token.expires_at = optional_time(from.at("expiresAt"));
+  token.revoked_at = optional_time(from.at("revokedAt"));
+  token.created_at = time_of(from.at("createdAt"));
+  token.rotated_at = optional_time(from.at("rotatedAt"));
+  token.created_by = text(from.at("createdBy"));
+  return token;
 }
 
 }  // namespace
 
 struct SnapshotCodec {
   static json::object encode(const State& state);
-  static void decode(const json::object& from, State& state);
+  static void decode(const json::object& from, State& state, const std::shared_ptr<const Catalog>& catalog);
+  static void decode_slices(const json::object& from, State& state);
   static void check(const State& state);
 };
 
@@ -198,6 +285,10 @@ json::object SnapshotCodec::encode(const State& state) {
     const State::KeptAnswer& kept = state.answers_.at(key);
     answers.push_back(json::object{{"at", at.value}, {"record", wire::encode_record(*kept.answer)}});
   }
+  json::array tokens;
+  for (const auto& [id, token] : state.tokens_) tokens.push_back(encode_token(*token));
+  json::array slices;
+  for (const auto& [id, entry] : state.slices_) slices.push_back(encode_slice_entry(id, entry));
   return {{"format", kFormat},
           {"core", to_hex(state.core_.to_bytes())},
           {"lastTime", state.last_time_.value},
@@ -206,13 +297,17 @@ json::object SnapshotCodec::encode(const State& state) {
           {"tenants", std::move(tenants)},
           {"live", std::move(live)},
           {"ended", std::move(ended)},
-          {"answers", std::move(answers)}};
+          {"answers", std::move(answers)},
+          {"nextToken", state.next_token_},
+          {"tokens", std::move(tokens)},
+          {"slices", std::move(slices)}};
 }
 
-void SnapshotCodec::decode(const json::object& from, State& state) {
+void SnapshotCodec::decode(const json::object& from, State& state,
+                           const std::shared_ptr<const Catalog>& catalog) {
   if (from.at("format").to_number<std::int64_t>() != kFormat) throw std::invalid_argument("unknown format");
-  state.core_ = unwrap(Scheduler::from_bytes(from_hex(from.at("core").as_string())));
-  state.last_time_ = TimeMs(from.at("lastTime").to_number<std::int64_t>());
+  state.core_ = unwrap(Scheduler::from_bytes(from_hex(from.at("core").as_string()), catalog));
+  state.last_time_ = time_of(from.at("lastTime"));
   state.next_job_ = from.at("nextJob").to_number<std::uint64_t>();
   state.uid_mark_ = from.at("uidMark").to_number<std::uint32_t>();
   for (const json::value& entry : from.at("tenants").as_array()) {
@@ -227,45 +322,94 @@ void SnapshotCodec::decode(const json::object& from, State& state) {
     LiveJob live = decode_live(entry.as_object());
     state.live_names_[{status->spec.tenant, live.program->name}] = id;
     ++state.live_counts_[status->spec.tenant];
+    state.count_bytes(status->spec.tenant, bytes_of(*live.program));
     state.live_[id] = std::move(live);
   }
   for (const json::value& entry : from.at("ended").as_array()) {
     EndedJob ended = decode_ended(entry.as_object());
     const JobId id = ended.status.spec.id;
+    state.count_bytes(ended.status.spec.tenant, bytes_of(*ended.program));
     JobId& latest = state.ended_names_[{ended.status.spec.tenant, ended.program->name}];
     // Several jobs of one name: the index means the one that ended last.
     const auto before = state.ended_.find(latest);
     if (before == state.ended_.end() || before->second->ended_at <= ended.ended_at) latest = id;
     state.ended_[id] = std::make_shared<const EndedJob>(std::move(ended));
   }
+  decode_slices(from, state);
   const std::string_view kind = wire::record_kind(wire::IdempotentAnswer{});
   for (const json::value& entry : from.at("answers").as_array()) {
     auto record = unwrap(wire::decode_record(kind, entry.at("record").as_string()));
     const auto* answer = std::get_if<wire::IdempotentAnswer>(&record);
     if (answer == nullptr) throw std::invalid_argument("an answer is no answer");
-    state.keep_answer(*answer, TimeMs(entry.at("at").to_number<std::int64_t>()));
+    state.keep_answer(*answer, time_of(entry.at("at")));
+  }
+  // A snapshot of before there were tokens.
+  if (!from.contains("tokens")) return;
+  state.next_token_ = from.at("nextToken").to_number<std::uint64_t>();
+  for (const json::value& entry : from.at("tokens").as_array()) {
+    auto token = std::make_shared<const Token>(decode_token(entry.as_object()));
+    state.tokens_[token->id] = std::move(token);
+  }
+}
+
+void SnapshotCodec::decode_slices(const json::object& from, State& state) {
+  const json::value* slices = from.if_contains("slices");
+  if (slices == nullptr) return;  // of before slices were cut
+  for (const json::value& one : slices->as_array()) {
+    const auto id = one.at("id").to_number<std::uint32_t>();
+    SliceEntry entry = decode_slice_entry(one.as_object());
+    const auto npu = state.core_.npu(entry.npu);
+    if (!is_slice_id(entry.physical_id, id) || !npu || npu->report.physical_id != entry.physical_id) {
+      throw std::invalid_argument("a slice is of no NPU");
+    }
+    if (!entry.ended) {
+      const auto live = state.live_.find(entry.job);
+      const auto status = state.core_.job(entry.job);
+      const bool held = live != state.live_.end() && !live->second.slice && status && status->slice &&
+                        status->attempt == entry.attempt && status->npus.size() == 1 &&
+                        status->npus.front() == entry.npu;
+      if (!held) throw std::invalid_argument("a slice is of no attempt");
+      live->second.slice = id;
+    }
+    if (!state.slices_.emplace(id, std::move(entry)).second)
+      throw std::invalid_argument("a slice stands twice");
   }
 }
 
 void SnapshotCodec::check(const State& state) {
   const std::size_t in_core = state.core_.queue().size() + state.core_.active().size();
   if (in_core != state.live_.size()) throw std::invalid_argument("the core has jobs without a program");
+  const std::vector<TenantView> tenants = state.core_.tenants();
+  const bool all_known = std::all_of(tenants.begin(), tenants.end(), [&](const TenantView& tenant) {
+    return state.extras_.contains(tenant.id);
+  });
+  if (!all_known || tenants.size() != state.extras_.size()) {
+    throw std::invalid_argument("the core has other tenants");
+  }
+  const auto is_old = [&state](const auto& job) { return job.first.value < state.next_job_; };
+  if (!std::all_of(state.live_.begin(), state.live_.end(), is_old) ||
+      !std::all_of(state.ended_.begin(), state.ended_.end(), is_old)) {
+    throw std::invalid_argument("a job is of the future");
+  }
+  if (!state.tokens_.empty() && state.tokens_.rbegin()->first >= state.next_token_) {
+    throw std::invalid_argument("a token is of the future");
+  }
 }
 
 std::string State::to_snapshot() const {
   return json::serialize(SnapshotCodec::encode(*this));
 }
 
-Result<State> State::from_snapshot(std::string_view text) {
+Result<State> State::from_snapshot(std::string_view text, const std::shared_ptr<const Catalog>& catalog) {
   try {
     const json::value parsed = json::parse(text);
-    State state;
-    SnapshotCodec::decode(parsed.as_object(), state);
+    State state(catalog);
+    SnapshotCodec::decode(parsed.as_object(), state, catalog);
     SnapshotCodec::check(state);
     return state;
   } catch (const std::exception& problem) {
     return fail(Code::kDataLoss, "snapshot.unreadable",
-                std::string("the snapshot of the journal cannot be read: ") + problem.what());
+                std::string("the snapshot of the journal cannot be read: ") + printable(problem.what()));
   }
 }
 

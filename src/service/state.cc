@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "base/invariant.h"
 #include "wire/texts.h"
@@ -29,7 +30,32 @@ std::vector<std::uint32_t> physical_ids(const Scheduler& core, const std::vector
   return ids;
 }
 
+// What a text takes beside its characters, in a vector or in the node of a map.
+constexpr std::int64_t kTextBytes = 64;
+// A job without its program, in the core, the indexes and the queue, as an unfinished or an ended one.
+constexpr std::int64_t kJobBytes = 1'024;
+
+std::int64_t bytes_of(const std::string& text) {
+  return kTextBytes + static_cast<std::int64_t>(text.size());
+}
+
+std::int64_t bytes_of(const std::map<std::string, std::string>& texts) {
+  std::int64_t bytes = 0;
+  for (const auto& [key, value] : texts) bytes += bytes_of(key) + bytes_of(value);
+  return bytes;
+}
+
 }  // namespace
+
+std::int64_t bytes_of(const wire::JobProgram& program) {
+  std::int64_t bytes = kJobBytes + bytes_of(program.env) + bytes_of(program.labels);
+  for (const std::string& argument : program.command) bytes += bytes_of(argument);
+  for (const std::string* const text : {&program.name, &program.workdir, &program.idempotency_key,
+                                        &program.request_hash, &program.token_hash}) {
+    bytes += bytes_of(*text);
+  }
+  return bytes;
+}
 
 void State::apply(const wire::JournalRecord& record, TimeMs at) {
   last_time_ = std::max(last_time_, at);
@@ -41,6 +67,7 @@ void State::apply(const wire::JournalRecord& record, TimeMs at) {
                  [&](const TenantDeleted& r) {
                    unindex_tenant(r.id);
                    extras_.erase(r.id);
+                   revoke_tokens_of(r.id, at);
                    core_.apply(Input(r), at);
                  },
                  [&](const wire::JobSubmittedRecord& r) { submit(r, at); },
@@ -50,7 +77,10 @@ void State::apply(const wire::JournalRecord& record, TimeMs at) {
                  [&](const AllocationObserved& r) { core_.apply(Input(r), at); },
                  [&](const JobStarted& r) {
                    const auto live = live_.find(r.job);
-                   if (live != live_.end()) live->second.supervisor.reset();
+                   if (live != live_.end()) {
+                     live->second.supervisor.reset();
+                     live->second.slice.reset();
+                   }
                    core_.apply(Decision(r), at);
                  },
                  [&](const JobWaits& r) { core_.apply(Decision(r), at); },
@@ -62,6 +92,12 @@ void State::apply(const wire::JournalRecord& record, TimeMs at) {
                  [&](const wire::JobForgotten& r) { forget(r.job); },
                  [&](const wire::IdempotentAnswer& r) { keep_answer(r, at); },
                  [&](const wire::DaemonStarted&) {},
+                 [&](const wire::TokenCreated& r) { create_token(r, at); },
+                 [&](const wire::TokenRotated& r) { rotate_token(r, at); },
+                 [&](const wire::TokenRevoked& r) { revoke_token(r.id, at); },
+                 [&](const wire::SliceOrdered& r) { order_slice(r); },
+                 [&](const wire::SliceMade& r) { slices_.at(r.slice).made = true; },
+                 [&](const wire::SliceReturned& r) { slices_.erase(r.slice); },
              },
              record);
 }
@@ -82,6 +118,13 @@ void State::submit(const wire::JobSubmittedRecord& record, TimeMs at) {
   live_[spec.id].program = std::make_shared<const wire::JobProgram>(record.program);
   live_names_[{spec.tenant, record.program.name}] = spec.id;
   ++live_counts_[spec.tenant];
+  count_bytes(spec.tenant, bytes_of(record.program));
+}
+
+void State::count_bytes(TenantId tenant, std::int64_t difference) {
+  std::int64_t& bytes = bytes_[tenant];
+  bytes += difference;
+  if (bytes == 0) bytes_.erase(tenant);
 }
 
 void State::cancel(const wire::JobCancelledRecord& record, TimeMs at) {
@@ -101,6 +144,11 @@ void State::end_attempt(const wire::AttemptEndedRecord& record, TimeMs at) {
   if (live != live_.end()) {
     live->second.supervisor.reset();
     live->second.last_message = record.message;
+    if (const auto slice = std::exchange(live->second.slice, std::nullopt)) {
+      SliceEntry& entry = slices_.at(*slice);
+      entry.ended = true;
+      entry.failed = !entry.made && record.input.outcome == Outcome::kNotStarted;
+    }
   }
   if (core_.job(job)) return;  // goes back into the queue
   ended.exit_status = record.exit_status;
@@ -149,10 +197,26 @@ void State::forget(JobId job) {
   if (found == ended_.end()) return;
   const auto name = ended_names_.find({found->second->status.spec.tenant, found->second->program->name});
   if (name != ended_names_.end() && name->second == job) ended_names_.erase(name);
+  count_bytes(found->second->status.spec.tenant, -bytes_of(*found->second->program));
   ended_.erase(found);
 }
 
-void State::drop_answer(const std::pair<std::uint32_t, std::string>& key) {
+void State::order_slice(const wire::SliceOrdered& record) {
+  const std::optional<JobStatus> status = core_.job(record.job);
+  const auto live = live_.find(record.job);
+  TG_ASSERT(status && status->npus.size() == 1 && live != live_.end(), "a slice is of one NPU of its job");
+  live->second.slice = record.slice;
+  slices_[record.slice] = {
+      record.job, record.attempt, status->npus.front(), record.npu, record.template_name, record.vgroup,
+      false,      false};
+}
+
+std::optional<std::uint32_t> State::slice_of(JobId job) const {
+  const LiveJob* found = live(job);
+  return found == nullptr ? std::nullopt : found->slice;
+}
+
+void State::drop_answer(const AnswerKey& key) {
   const auto found = answers_.find(key);
   if (found == answers_.end()) return;
   answers_bytes_ -= found->second.answer->body.size();
@@ -161,15 +225,17 @@ void State::drop_answer(const std::pair<std::uint32_t, std::string>& key) {
 }
 
 void State::keep_answer(const wire::IdempotentAnswer& answer, TimeMs at) {
-  const std::pair<std::uint32_t, std::string> key{answer.caller_uid, answer.key};
+  const AnswerKey key{answer.caller_uid, answer.caller_token, answer.key};
   drop_answer(key);
   answers_[key] = KeptAnswer{at, std::make_shared<const wire::IdempotentAnswer>(answer)};
   answers_by_time_.insert({at, key});
   answers_bytes_ += answer.body.size();
+  // Not `at`: the clock may have been set back, and a snapshot brings them in the order of their times.
+  const TimeMs newest = answers_by_time_.rbegin()->first;
   while (!answers_by_time_.empty()) {
     const auto oldest = *answers_by_time_.begin();
     const bool fits = answers_.size() <= kAnswersMax && answers_bytes_ <= kAnswersBytesMax;
-    if (fits && oldest.first.value + kAnswerKeepMs >= at.value) break;
+    if (fits && oldest.first.value + kAnswerKeepMs >= newest.value) break;
     drop_answer(oldest.second);
   }
 }
@@ -240,18 +306,26 @@ std::optional<std::uint32_t> State::next_uid(std::uint32_t first, std::uint32_t 
 }
 
 bool State::is_within(TenantId tenant, TenantId ancestor) const {
-  // Bounded by the depth of the tree, which the core keeps free of cycles.
-  for (std::optional<TenantId> at = tenant; at;) {
-    if (*at == ancestor) return true;
-    const std::optional<TenantView> view = core_.tenant(*at);
-    if (!view || view->spec.parent.empty()) return false;
-    at = core_.find_tenant(view->spec.parent);
-  }
-  return false;
+  if (tenant == ancestor) return true;
+  const std::vector<TenantId> path = path_of(tenant);
+  return std::find(path.begin(), path.end(), ancestor) != path.end();
 }
 
-const wire::IdempotentAnswer* State::answer(std::uint32_t caller_uid, const std::string& key) const {
-  const auto found = answers_.find({caller_uid, key});
+std::vector<TenantId> State::path_of(TenantId tenant) const {
+  std::vector<TenantId> path;
+  // Bounded by the depth of the tree, which the core keeps free of cycles.
+  for (std::optional<TenantId> at = tenant; at;) {
+    const std::optional<TenantView> view = core_.tenant(*at);
+    if (!view) break;
+    path.push_back(*at);
+    at = view->spec.parent.empty() ? std::nullopt : core_.find_tenant(view->spec.parent);
+  }
+  return path;
+}
+
+const wire::IdempotentAnswer* State::answer(std::uint32_t uid, std::uint64_t token,
+                                            const std::string& key) const {
+  const auto found = answers_.find({uid, token, key});
   return found == answers_.end() ? nullptr : found->second.answer.get();
 }
 

@@ -9,6 +9,7 @@ void StateCell::replace(State state) {
   const std::lock_guard lock(mutex_);
   state_ = std::move(state);
   copy_.reset();
+  core_copy_.reset();
 }
 
 void StateCell::apply(std::span<const wire::JournalRecord> records, TimeMs at) {
@@ -17,11 +18,18 @@ void StateCell::apply(std::span<const wire::JournalRecord> records, TimeMs at) {
 }
 
 std::shared_ptr<const State> StateCell::snapshot() const {
-  // Only readers queue up here, so that a burst of them makes one copy and the writer waits for one at most.
   const std::lock_guard copy_lock(copy_mutex_);
   const std::lock_guard lock(mutex_);
   if (!copy_ || copy_->version() != state_.version()) copy_ = std::make_shared<const State>(state_);
   return copy_;
+}
+
+std::shared_ptr<const Scheduler> StateCell::copy_of_core() const {
+  if (!core_copy_ || core_version_ != state_.version()) {
+    core_copy_ = std::make_shared<const Scheduler>(state_.core());
+    core_version_ = state_.version();
+  }
+  return core_copy_;
 }
 
 }  // namespace tangram::service

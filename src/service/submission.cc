@@ -23,7 +23,7 @@ Result<TenantId> tenant_of(const State& state, const Caller& caller, const wire:
   if (own && (submission.tenant.empty() || submission.tenant == own->spec.name)) return caller.tenant;
   // The same answer for foreign and for unknown tenants.
   return fail(Code::kPermissionDenied, "tenant.not_yours",
-              "uid " + std::to_string(caller.uid) + " may not submit for tenant " + submission.tenant,
+              caller.who() + " may not submit for tenant " + submission.tenant,
               own ? "leave the tenant out, or say " + own->spec.name : std::string());
 }
 
@@ -43,6 +43,27 @@ Result<void> check_bounds(const State& state, const Options& options, TenantId t
         {{"limit", options.jobs_per_tenant_max}, {"used", own}});
   }
   return {};
+}
+
+Result<void> check_bytes(const State& state, const Options& options, const wire::JobSubmittedRecord& record) {
+  const TenantId tenant = record.input.spec.tenant;
+  const auto found = state.bytes_by_tenant().find(tenant);
+  const std::int64_t used = found == state.bytes_by_tenant().end() ? 0 : found->second;
+  const std::int64_t more = bytes_of(record.program);
+  if (used + more <= options.bytes_per_tenant_max) return {};
+  const auto view = state.core().tenant(tenant);
+  const std::string name = view ? view->spec.name : "?";
+  return fail(
+      Code::kResourceExhausted, "queue.tenant_bytes",
+      "limits.bytesPerTenant: the jobs that are kept of tenant " + name + " take " + std::to_string(used) +
+          " bytes, this one " + std::to_string(more) + ", and " +
+          format_bytes(Bytes(options.bytes_per_tenant_max)) + " are possible",
+      "submit it with fewer or shorter arguments and environment variables, or wait until some jobs have "
+      "ended",
+      {{"field", std::string("limits.bytesPerTenant")},
+       {"limit", options.bytes_per_tenant_max},
+       {"used", used},
+       {"requested", more}});
 }
 
 // A name that reads like an id would make every later reference ambiguous.
@@ -126,7 +147,12 @@ Result<HostLimits> resolve_host_limits(const Options& options, const wire::Tenan
 
 Request make_request(const State& state, TenantId tenant, const wire::JobSubmission& submission) {
   Request request;
-  if (submission.slice) request.kind = RequestKind::kSlice;
+  if (submission.slice) {
+    request.kind = RequestKind::kSlice;
+    request.memory_per_npu = submission.slice->memory.value_or(Bytes());
+    request.ai_cores = submission.slice->ai_cores;
+    return request;
+  }
   if (submission.share) request.kind = RequestKind::kShare;
   const std::int64_t most = std::numeric_limits<std::int32_t>::max();
   request.npus = static_cast<std::int32_t>(std::clamp<std::int64_t>(submission.npus, 0, most));
@@ -169,12 +195,14 @@ Result<wire::JobSubmittedRecord> resolve_request(const State& state, const Optio
   record.program.name = submission.name.empty() ? wire::format_job_id(spec.id) : submission.name;
   record.program.labels = submission.labels;
   record.program.submitter_uid = caller.uid;
+  record.program.submitter_token = caller.token;
   return record;
 }
 
-Result<wire::JobSubmittedRecord> checked(const State& state, wire::JobSubmittedRecord record) {
+Result<wire::JobSubmittedRecord> checked(const State& state, const Caller& caller,
+                                         wire::JobSubmittedRecord record) {
   if (auto passed = state.core().check(Input(record.input)); !passed) {
-    return fail(reword_refusal(state, record.input.spec, std::move(passed).error()));
+    return fail(reword_refusal(state, record.input.spec, std::move(passed).error(), caller.language));
   }
   return record;
 }
@@ -193,20 +221,22 @@ Result<wire::JobSubmittedRecord> resolve_submission(const State& state, const Op
   program.env = submission.env;
   program.workdir = submission.workdir;
   TG_TRY(program.host, resolve_host_limits(options, state.extras(spec.tenant), submission.host));
-  return checked(state, std::move(record));
+  TG_TRY_VOID(check_bytes(state, options, record));
+  return checked(state, caller, std::move(record));
 }
 
 Result<wire::JobSubmittedRecord> resolve_lease(const State& state, const Options& options,
                                                const Caller& caller, const wire::LeaseRequest& request) {
   TG_TRY(wire::JobSubmittedRecord record, resolve_request(state, options, caller, request));
   record.program.kind = wire::JobKind::kLease;
-  return checked(state, std::move(record));
+  TG_TRY_VOID(check_bytes(state, options, record));
+  return checked(state, caller, std::move(record));
 }
 
 Result<wire::TenantPutRecord> resolve_tenant(const State& state, const Options& options,
                                              const wire::TenantDoc& document) {
   const auto known = state.core().find_tenant(document.name);
-  if (!known && static_cast<std::int64_t>(state.core().tenants().size()) >= options.tenants_max) {
+  if (!known && static_cast<std::int64_t>(state.core().tenant_count()) >= options.tenants_max) {
     return fail(Code::kResourceExhausted, "tenants.full",
                 "the daemon keeps at most " + std::to_string(options.tenants_max) + " tenants",
                 "delete one with `tangram tenant delete NAME`", {{"limit", options.tenants_max}});
@@ -238,6 +268,13 @@ Result<wire::TenantPutRecord> resolve_tenant(const State& state, const Options& 
   return record;
 }
 
+wire::JobCancelledRecord make_cancellation(JobId job, std::string message, const Caller* by) {
+  wire::JobCancelledRecord record{{job}, std::nullopt, std::move(message)};
+  if (by != nullptr && by->token == 0) record.by_uid = by->uid;
+  if (by != nullptr) record.by_token = by->token;
+  return record;
+}
+
 bool is_same_job(const State& state, JobId job, const wire::JobSubmittedRecord& wanted) {
   const auto status = state.core().job(job);
   const LiveJob* live = state.live(job);
@@ -246,6 +283,7 @@ bool is_same_job(const State& state, JobId job, const wire::JobSubmittedRecord& 
   spec.id = job;
   wire::JobProgram program = wanted.program;
   program.submitter_uid = live->program->submitter_uid;
+  program.submitter_token = live->program->submitter_token;
   program.idempotency_key = live->program->idempotency_key;
   program.request_hash = live->program->request_hash;
   return status->spec == spec && *live->program == program;

@@ -2,6 +2,8 @@
 // state.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 #include "service/access.h"
 #include "service/options.h"
@@ -28,6 +30,10 @@ Result<wire::JobSubmittedRecord> resolve_lease(const State& state, const Options
 // range.
 Result<wire::TenantPutRecord> resolve_tenant(const State& state, const Options& options,
                                              const wire::TenantDoc& document);
+
+// The record that cancels a job. `message`: why, empty when it was asked for; `by`: null for the daemon
+// itself.
+wire::JobCancelledRecord make_cancellation(JobId job, std::string message, const Caller* by);
 
 // Whether the unfinished job of that name is what the submission asks for (`apply` twice changes nothing).
 bool is_same_job(const State& state, JobId job, const wire::JobSubmittedRecord& wanted);

@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "service/device_use.h"
+#include "wire/sentences.h"
 
 namespace tangram::service {
 namespace {
@@ -25,14 +26,18 @@ std::optional<Bytes> asked_memory(const Request& request) {
 
 // As the job's own tenant may know them: a job's reason is read by whoever may see the job.
 wire::Names names_for(const State& state, const JobSpec& spec) {
-  return names_of(state, Caller{Caller::Kind::kTenant, 0, spec.tenant});
+  Caller tenant;
+  tenant.kind = Caller::Kind::kTenant;
+  tenant.tenant = spec.tenant;
+  return names_of(state, tenant);
 }
 
-std::optional<wire::ReasonView> waiting_reason(const State& state, const JobStatus& status) {
+std::optional<wire::ReasonView> waiting_reason(const State& state, const JobStatus& status,
+                                               Language language) {
   if (status.state != JobState::kWaiting) return std::nullopt;
   const auto blocker = state.core().blocker(status.spec, status.reason);
-  if (!blocker) return wire::make_reason(status.reason, Language::kEnglish);
-  return wire::make_reason(status.spec, *blocker, names_for(state, status.spec), Language::kEnglish);
+  if (!blocker) return wire::make_reason(status.reason, language);
+  return wire::make_reason(status.spec, *blocker, names_for(state, status.spec), language);
 }
 
 std::vector<std::uint32_t> physical_ids(const Scheduler& core, const std::vector<NpuIndex>& held) {
@@ -42,6 +47,39 @@ std::vector<std::uint32_t> physical_ids(const Scheduler& core, const std::vector
     if (std::find(held.begin(), held.end(), npu.index) != held.end()) ids.push_back(npu.report.physical_id);
   }
   return ids;
+}
+
+std::optional<std::int32_t> vgroup_of(std::int32_t vgroup) {
+  if (vgroup == kNoVgroup) return std::nullopt;
+  return vgroup;
+}
+
+// Those of jobs first. Whose they are is for who may see the job; that they are there is no secret.
+std::vector<wire::NpuSliceView> slices_of(const State& state, const Caller& caller, const NpuView& npu) {
+  const wire::Names names = names_of(state);
+  std::vector<wire::NpuSliceView> slices;
+  for (const NpuView::Slice& slice : npu.slices) {
+    wire::NpuSliceView& view = slices.emplace_back();
+    view.template_name = slice.placement.template_name;
+    view.vgroup = vgroup_of(slice.placement.vgroup);
+    view.memory = slice.placement.memory;
+    view.usable_memory = slice.placement.usable_memory;
+    view.ai_cores = slice.placement.ai_cores;
+    view.id = state.slice_of(slice.job);
+    const auto status = state.core().job(slice.job);
+    if (!status || !may_see(state, caller, status->spec.tenant)) continue;
+    view.tenant = names.tenant(status->spec.tenant);
+    view.job = format_job_id(slice.job);
+    view.job_name = names.job(slice.job);
+  }
+  for (const StraySlice& stray : npu.report.strays) {
+    wire::NpuSliceView& view = slices.emplace_back();
+    view.template_name = stray.template_name;
+    view.vgroup = vgroup_of(stray.vgroup);
+    view.id = stray.id;
+    view.residual = stray.residual;
+  }
+  return slices;
 }
 
 wire::JobView view_of(const JobStatus& status, const wire::JobProgram& program, std::string tenant) {
@@ -54,7 +92,16 @@ wire::JobView view_of(const JobStatus& status, const wire::JobProgram& program, 
   view.priority = spec.priority;
   view.state = status.state;
   view.npus_requested = spec.request.npus;
-  view.memory_per_npu = asked_memory(spec.request);
+  if (spec.request.kind == RequestKind::kSlice) {
+    view.slice_requested = wire::SliceRequest{asked_memory(spec.request), spec.request.ai_cores};
+  } else {
+    view.memory_per_npu = asked_memory(spec.request);
+  }
+  if (status.slice) {
+    view.slice = wire::SliceView{status.slice->template_name,     status.slice->memory,
+                                 status.slice->usable_memory,     status.slice->ai_cores,
+                                 vgroup_of(status.slice->vgroup), std::nullopt};
+  }
   view.bandwidth_bps = spec.bandwidth_bps;
   view.time_limit_ms = limited(spec.time_limit_ms);
   view.no_wait = spec.no_wait;
@@ -70,15 +117,17 @@ wire::JobView view_of(const JobStatus& status, const wire::JobProgram& program, 
   return view;
 }
 
-wire::JobView ended_view(const EndedJob& ended) {
+wire::JobView ended_view(const EndedJob& ended, Language language) {
   wire::JobView view = view_of(ended.status, *ended.program, ended.tenant);
   view.npus = ended.npus;
   view.ended_at = ended.ended_at;
   view.outcome = ended.outcome;
   view.exit_status = ended.exit_status;
   view.signal = ended.signal;
-  view.message = ended.message;
-  if (ended.refusal != ReasonCode::kNone) view.reason = wire::make_reason(ended.refusal, Language::kEnglish);
+  view.message = wire::translated(ended.message, language);
+  if (ended.refusal == ReasonCode::kNone) return view;
+  view.reason = wire::make_reason(ended.refusal, language);
+  view.message = view.reason->message;
   return view;
 }
 
@@ -134,7 +183,7 @@ wire::Names names_of(const State& state) {
 wire::Names names_of(const State& state, const Caller& caller) {
   wire::Names names;
   names.tenant = [all = names_of(state), &state, caller](TenantId id) {
-    const bool above = !caller.is_operator() && state.is_within(caller.tenant, id);
+    const bool above = !caller.sees_all() && state.is_within(caller.tenant, id);
     return above || may_see(state, caller, id) ? all.tenant(id) : std::string();
   };
   names.job = [all = names_of(state), &state, caller](JobId id) {
@@ -146,17 +195,18 @@ wire::Names names_of(const State& state, const Caller& caller) {
   return names;
 }
 
-wire::JobView make_job_view(const State& state, JobId job, std::int64_t position) {
-  if (const auto ended = state.ended(job)) return ended_view(*ended);
+wire::JobView make_job_view(const State& state, JobId job, Language language, std::int64_t position) {
+  if (const auto ended = state.ended(job)) return ended_view(*ended, language);
   const auto status = state.core().job(job);
   const LiveJob* live = state.live(job);
   TG_ASSERT(status && live != nullptr, "a view of a job that is not there");
   const auto tenant = state.core().tenant(status->spec.tenant);
   wire::JobView view = view_of(*status, *live->program, tenant ? tenant->spec.name : std::string());
   view.npus = physical_ids(state.core(), status->npus);
-  view.reason = waiting_reason(state, *status);
+  if (view.slice) view.slice->id = state.slice_of(job);
+  view.reason = waiting_reason(state, *status, language);
   if (position > 0) view.position = position;
-  if (!live->last_message.empty()) view.message = live->last_message;
+  if (!live->last_message.empty()) view.message = wire::translated(live->last_message, language);
   return view;
 }
 
@@ -180,20 +230,22 @@ wire::JobList make_job_list(const State& state, const Caller& caller, const JobF
       list.next = list.items.back().id;
       break;
     }
-    list.items.push_back(make_job_view(state, job, position));
+    list.items.push_back(make_job_view(state, job, caller.language, position));
   }
   return list;
 }
 
 wire::StatusView make_status(const State& state, const Options& options, const Caller& caller,
-                             const DeviceReadings& readings, std::vector<std::string> missing_walls) {
+                             const DeviceReadings& readings, const std::vector<std::string>& missing_walls) {
   wire::StatusView view;
   view.version = options.version;
   view.node = options.node;
   view.driver_version = readings.driver_version;
   view.devices_available = readings.available;
-  view.devices_note = readings.note;
-  view.missing_walls = std::move(missing_walls);
+  view.devices_note =
+      wire::translated(readings.available ? readings.driver.note : readings.note, caller.language);
+  for (const std::string& wall : missing_walls)
+    view.missing_walls.push_back(wire::translated(wall, caller.language));
   for (const NpuView& npu : state.core().npus()) {
     wire::NpuStatusView entry;
     entry.npu = npu.report.physical_id;
@@ -205,7 +257,7 @@ wire::StatusView make_status(const State& state, const Options& options, const C
     const auto reading = std::find_if(readings.npus.begin(), readings.npus.end(),
                                       [&](const DeviceNpu& n) { return n.physical_id == entry.npu; });
     if (reading != readings.npus.end()) {
-      entry.health_note = reading->health_note;
+      entry.health_note = wire::translated(reading->health_note, caller.language);
       if (reading->memory_used.valid) entry.memory_used = reading->memory_used.value;
       if (reading->ai_core_percent.valid) entry.ai_core_percent = reading->ai_core_percent.value;
       if (reading->temperature_celsius.valid) entry.temperature_celsius = reading->temperature_celsius.value;
@@ -220,6 +272,7 @@ wire::StatusView make_status(const State& state, const Options& options, const C
       entry.job_name = names.job(npu.job);
       entry.memory_used_by_job = memory_used_by(readings, entry.npu, entry.job);
     }
+    entry.slices = slices_of(state, caller, npu);
     view.npus.push_back(std::move(entry));
   }
   view.jobs_running = static_cast<std::int64_t>(state.core().active().size());
@@ -227,7 +280,7 @@ wire::StatusView make_status(const State& state, const Options& options, const C
   return view;
 }
 
-wire::QuotaView make_quota_view(const State& state, TenantId tenant) {
+wire::QuotaView make_quota_view(const State& state, TenantId tenant, Language language) {
   const auto found = state.core().tenant(tenant);
   TG_ASSERT(found.has_value(), "a view of a tenant that is not there");
   wire::QuotaView view;
@@ -247,35 +300,36 @@ wire::QuotaView make_quota_view(const State& state, TenantId tenant) {
   if (found->spec.quota.bandwidth_bps < kUnlimited) {
     view.notes.emplace_back("bandwidth is booked, not shaped");
   }
+  for (std::string& note : view.notes) note = wire::translated(note, language);
   return view;
 }
 
-Error reword_refusal(const State& state, const JobSpec& spec, Error error) {
+Error reword_refusal(const State& state, const JobSpec& spec, Error error, Language language) {
   const auto code = wire::find_reason_code(error.reason);
   const auto blocker = code ? state.core().blocker(spec, *code) : std::nullopt;
   if (!blocker || !blocker->tenant.valid()) return error;  // no quota: the core says it best
-  wire::ReasonView reason = wire::make_reason(spec, *blocker, names_for(state, spec), Language::kEnglish);
+  wire::ReasonView reason = wire::make_reason(spec, *blocker, names_for(state, spec), language);
   error.message = std::move(reason.message);
   error.hint = std::move(reason.hint);
   error.details = std::move(reason.details);
   return error;
 }
 
-Error make_refusal(const State& state, const EndedJob& refused) {
+Error make_refusal(const State& state, const EndedJob& refused, Language language) {
   const JobSpec& spec = refused.status.spec;
   Blocker code_only;
   code_only.reason = refused.refusal;
   const Blocker blocker = state.core().blocker(spec, refused.refusal).value_or(code_only);
-  Error error = wire::make_refusal(spec, blocker, names_for(state, spec), Language::kEnglish);
+  Error error = wire::make_refusal(spec, blocker, names_for(state, spec), language);
   error.details.emplace_back("job", format_job_id(spec.id));
   return error;
 }
 
-Result<wire::JobView> decided_view(const State& state, const Result<JobId>& job) {
-  if (!job) return fail(job.error());
+Result<wire::JobView> decided_view(const State& state, const Result<JobId>& job, Language language) {
+  if (!job) return fail(wire::localised(job.error(), language));
   const auto ended = state.ended(*job);
-  if (ended && ended->outcome == Outcome::kRefused) return fail(make_refusal(state, *ended));
-  return make_job_view(state, *job);
+  if (ended && ended->outcome == Outcome::kRefused) return fail(make_refusal(state, *ended, language));
+  return make_job_view(state, *job, language);
 }
 
 Error job_ended(JobId job, const EndedJob& ended) {
@@ -289,25 +343,11 @@ Error job_ended(JobId job, const EndedJob& ended) {
           nullptr};
 }
 
-Result<wire::WhyView> make_why_view(const State& state, const Caller& caller, JobId job, TimeMs now) {
-  wire::JobView view = make_job_view(state, job);
-  const std::string who = "job " + view.name;
-  const auto status = state.core().job(job);
-  if (status && (status->state == JobState::kReady || status->state == JobState::kWaiting)) {
-    TG_TRY(const Explanation explanation, state.core().explain(job, now));
-    if (explanation.position > 0) view.position = explanation.position;
-    return wire::make_why(std::move(view), status->spec, explanation, names_of(state, caller),
-                          Language::kEnglish);
-  }
+wire::WhyView make_settled_why(wire::JobView job, std::int64_t queue_length, Language language) {
   wire::WhyView why;
-  why.queue_length = static_cast<std::int64_t>(state.core().queue_length());
-  if (status) {
-    why.verdict = who + (status->state == JobState::kRunning ? " runs" : " is starting");
-  } else {
-    why.verdict = who + " has ended: " + std::string(to_string(view.outcome.value_or(Outcome::kLost)));
-    if (!view.message.empty()) why.verdict += ", " + view.message;
-  }
-  why.job = std::move(view);
+  why.queue_length = queue_length;
+  why.verdict = wire::make_verdict(job, language);
+  why.job = std::move(job);
   return why;
 }
 

@@ -20,8 +20,12 @@ namespace tangram::service {
 // What the last look at the devices showed.
 struct DeviceReadings {
   bool available = false;
-  std::string note;  // why not
+  std::string note;    // why not
+  std::string reason;  // the token behind it
   std::string driver_version;
+  DriverStanding driver;
+  Sample<bool> slices_recover;         // as in DeviceScan
+  Sample<bool> slices_for_containers;  // as in DeviceScan
   std::vector<DeviceNpu> npus;
   // Whose the processes on the NPUs are, by pid; those of nobody are left out. None: that cannot be told
   // here.
@@ -35,7 +39,8 @@ wire::Names names_of(const State& state);
 wire::Names names_of(const State& state, const Caller& caller);
 
 // The job must be known. `position` is 0 when it is not asked for or the job is not queued.
-wire::JobView make_job_view(const State& state, JobId job, std::int64_t position = 0);
+wire::JobView make_job_view(const State& state, JobId job, wire::Language language,
+                            std::int64_t position = 0);
 
 struct JobFilter {
   std::optional<TenantId> tenant;  // it and its subtree
@@ -50,25 +55,24 @@ struct JobFilter {
 wire::JobList make_job_list(const State& state, const Caller& caller, const JobFilter& filter);
 
 wire::StatusView make_status(const State& state, const Options& options, const Caller& caller,
-                             const DeviceReadings& readings, std::vector<std::string> missing_walls);
+                             const DeviceReadings& readings, const std::vector<std::string>& missing_walls);
 
-wire::QuotaView make_quota_view(const State& state, TenantId tenant);
+wire::QuotaView make_quota_view(const State& state, TenantId tenant, wire::Language language);
 
 // The core's refusal of a job in the words that the queue and `why` use.
-Error reword_refusal(const State& state, const JobSpec& spec, Error error);
+Error reword_refusal(const State& state, const JobSpec& spec, Error error, wire::Language language);
 
 // What a client is told of a --no-wait job that could not start at once.
-Error make_refusal(const State& state, const EndedJob& refused);
+Error make_refusal(const State& state, const EndedJob& refused, wire::Language language);
 
 // What a client is told of a job once it is decided; one that was not to wait and could not start is an
 // error, although it is on record.
-Result<wire::JobView> decided_view(const State& state, const Result<JobId>& job);
+Result<wire::JobView> decided_view(const State& state, const Result<JobId>& job, wire::Language language);
 
 // What a client is told who wants something of a job that is over.
 Error job_ended(JobId job, const EndedJob& ended);
 
-// What stands in a queued job's way; for one that runs or has ended, that. Replays on copies: not on the
-// writer.
-Result<wire::WhyView> make_why_view(const State& state, const Caller& caller, JobId job, TimeMs now);
+// What `why` answers of a job that nothing stands in the way of: it starts, runs or has ended.
+wire::WhyView make_settled_why(wire::JobView job, std::int64_t queue_length, wire::Language language);
 
 }  // namespace tangram::service

@@ -1,13 +1,20 @@
 #include "service/writer.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/crash_point.h"
 #include "base/invariant.h"
 #include "base/log.h"
+#include "service/node_report.h"
+#include "service/recovery.h"
+#include "service/slice_book.h"
 
 namespace tangram::service {
 namespace {
@@ -22,10 +29,45 @@ constexpr std::int64_t kWakeupPauseMs = 20;
 // Times beyond this are looked at again then.
 constexpr std::int64_t kSleepMsMax = 3'600'000;
 
+// The slice that is left behind, or goes, by this record.
+std::optional<std::pair<NpuIndex, std::uint32_t>> slice_changed_by(const State& state,
+                                                                   const wire::JournalRecord& record) {
+  std::optional<std::uint32_t> id;
+  if (const auto* ended = std::get_if<wire::AttemptEndedRecord>(&record))
+    id = state.slice_of(ended->input.job);
+  if (const auto* returned = std::get_if<wire::SliceReturned>(&record)) id = returned->slice;
+  if (!id) return std::nullopt;
+  return std::pair(state.slices().at(*id).npu, *id);
+}
+
 }  // namespace
 
 void Transaction::record(wire::JournalRecord record) {
+  const std::optional<std::pair<NpuIndex, std::uint32_t>> slice = slice_changed_by(state_, record);
+  const auto* started = std::get_if<JobStarted>(&record);
+  const std::optional<JobStarted> start = started != nullptr ? std::optional(*started) : std::nullopt;
+  append(std::move(record));
+  if (start && start->slice) order_slice(*start);
+  if (!slice) return;
+  if (auto report = report_slice(state_, slice->first, slice->second)) append(*std::move(report));
+}
+
+void Transaction::order_slice(const JobStarted& start) {
+  const auto npu = state_.core().npu(start.npus.front());
+  TG_ASSERT(npu.has_value() && start.slice.has_value(), "a slice is cut of an NPU that is known");
+  std::set<std::uint32_t> taken;
+  for (const auto& [id, entry] : state_.slices()) taken.insert(id);
+  for (const StraySlice& stray : npu->report.strays) taken.insert(stray.id);
+  const auto id = free_slice_id(npu->report.physical_id, taken);
+  TG_ASSERT(id.has_value(), "an NPU with as many slices as ids is not cut");
+  append(wire::SliceOrdered{start.job, start.attempt, npu->report.physical_id, *id,
+                            start.slice->template_name, start.slice->vgroup});
+}
+
+void Transaction::append(wire::JournalRecord record) {
+  const EventSubject before = look_before(state_, record);
   state_.apply(record, now_);
+  events_.push_back(make_events(before, state_, record, sequence_ + records_.size() + 1, now_));
   records_.push_back(std::move(record));
 }
 
@@ -33,9 +75,9 @@ void Transaction::decide() {
   for (auto batch = state_.core().decide(now_); !batch.empty(); batch = state_.core().decide(now_)) {
     for (const Decision& decision : batch) {
       std::visit([this](const auto& d) { record(d); }, decision);
-      // Nothing has to be started for a lease: it runs as soon as it is given.
+      // Nothing has to be started for a lease: it runs as soon as it is given, and its slice is cut.
       const auto* started = std::get_if<JobStarted>(&decision);
-      if (started != nullptr && state_.kind(started->job) == wire::JobKind::kLease) {
+      if (started != nullptr && !started->slice && state_.kind(started->job) == wire::JobKind::kLease) {
         record(AttemptRunning{started->job, started->attempt});
       }
     }
@@ -43,13 +85,14 @@ void Transaction::decide() {
 }
 
 Writer::Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Meters& meters,
-               Effects effects)
+               Effects effects, Publish publish)
     : store_(store),
       cell_(cell),
       clock_(clock),
       options_(options),
       meters_(meters),
-      effects_(std::move(effects)) {}
+      effects_(std::move(effects)),
+      publish_(std::move(publish)) {}
 
 Writer::~Writer() {
   stop();
@@ -57,27 +100,16 @@ Writer::~Writer() {
 
 Result<void> Writer::recover() {
   TG_ASSERT(!running_, "recover() after start()");
-  State state;
-  TG_TRY(const std::optional<Snapshot> snapshot, store_.latest_snapshot());
-  if (snapshot) {
-    TG_TRY(state, State::from_snapshot(snapshot->body));
-    sequence_ = snapshot->sequence;
-  }
-  snapshot_sequence_ = sequence_;
-  TG_TRY_VOID(store_.read_after(sequence_, [&](const StoredRecord& stored) -> Result<void> {
-    auto record = wire::decode_record(stored.kind, stored.body);
-    if (!record) {
-      return fail(wrap("record " + std::to_string(stored.sequence) + " of the journal cannot be read",
-                       std::move(record).error()));
-    }
-    state.apply(*record, stored.at);
-    sequence_ = stored.sequence;
-    return {};
-  }));
+  TG_TRY(const std::shared_ptr<const Catalog> catalog, Catalog::with(options_.chips));
+  TG_TRY(Recovered recovered, service::recover(store_, catalog));
+  sequence_ = recovered.sequence;
+  snapshot_sequence_ = recovered.snapshot_sequence;
+  snapshot_begun_ = recovered.snapshot_sequence;
+  snapshot_entries_ = recovered.snapshot_entries;
   meters_.last_sequence = sequence_;
-  clock_.continue_from(state.last_time());
-  working_ = state;
-  cell_.replace(std::move(state));
+  clock_.continue_from(recovered.state.last_time());
+  working_ = recovered.state;
+  cell_.replace(std::move(recovered.state));
   return {};
 }
 
@@ -94,6 +126,7 @@ void Writer::stop() {
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+  encoder_.stop();
 }
 
 Result<void> Writer::submit(Command command) {
@@ -139,6 +172,8 @@ void Writer::measure(const std::vector<Item>& items) const {
 }
 
 void Writer::run() {
+  // So that top(1) and profilers tell the thread that decides from those that serve.
+  (void)pthread_setname_np(pthread_self(), "writer");
   while (true) {
     std::vector<Item> items = take();
     if (items.empty()) {
@@ -146,12 +181,14 @@ void Writer::run() {
       if (stopping_ && commands_.empty()) break;
     }
     process(std::move(items));
+    save_encoded();
   }
-  if (!store_failed_ && sequence_ != snapshot_sequence_) save_snapshot();
+  if (!store_failed_ && sequence_ != snapshot_sequence_) save({sequence_, working_.to_snapshot()});
 }
 
 bool Writer::ready_locked() const {
-  return stopping_ || !commands_.empty() || (!reports_.empty() && steady_clock::now() >= reports_rest_until_);
+  return stopping_ || encoded_ || !commands_.empty() ||
+         (!reports_.empty() && steady_clock::now() >= reports_rest_until_);
 }
 
 std::vector<Writer::Item> Writer::take() {
@@ -190,7 +227,7 @@ std::vector<Writer::Item> Writer::take() {
 void Writer::process(std::vector<Item> items) {
   const TimeMs now = std::max(clock_.now(), working_.last_time());
   const auto begin = steady_clock::now();
-  Transaction transaction(working_, now);
+  Transaction transaction(working_, now, sequence_);
   std::size_t taken = 0;
   for (; taken < items.size() && transaction.records().size() < kGroupRecordsMax; ++taken) {
     items[taken].command.run(transaction);
@@ -206,21 +243,22 @@ void Writer::process(std::vector<Item> items) {
   transaction.decide();
   meters_.decision.Observe(seconds(steady_clock::now() - begin));
 
-  const Result<void> durable = commit(transaction);
-  if (!durable) {
-    roll_back(durable.error(), std::move(items));
+  Result<std::vector<StoredEvent>> events = commit(transaction);
+  if (!events) {
+    roll_back(events.error(), std::move(items));
     return;
   }
   cell_.apply(transaction.records(), now);
   measure(items);
   if (!transaction.records().empty()) {
     TG_CRASH_POINT("service.after_append");
+    publish_(std::move(*events), sequence_);
     effects_(transaction.records());
   }
   for (const Item& item : items) {
-    if (item.command.done) item.command.done(durable);
+    if (item.command.done) item.command.done({});
   }
-  if (sequence_ - snapshot_sequence_ >= options_.snapshot_every) save_snapshot();
+  if (snapshot_due()) begin_snapshot();
   const TimeMs wakeup = working_.core().next_wakeup();
   const std::lock_guard lock(mutex_);
   at_work_since_.reset();
@@ -228,31 +266,37 @@ void Writer::process(std::vector<Item> items) {
   wakeup_ = wakeup == TimeMs::never() ? wakeup : std::max(wakeup, TimeMs(now.value + kWakeupPauseMs));
 }
 
-Result<void> Writer::commit(const Transaction& transaction) {
-  if (transaction.records().empty()) {
-    return {};
-  }
+Result<std::vector<StoredEvent>> Writer::commit(Transaction& transaction) {
+  std::vector<StoredEvent> durable;
+  if (transaction.records().empty()) return durable;
   std::vector<NewRecord> records;
   records.reserve(transaction.records().size());
-  for (const wire::JournalRecord& record : transaction.records()) {
-    records.push_back(
-        {transaction.now(), std::string(wire::record_kind(record)), wire::encode_record(record)});
+  std::vector<std::vector<NewEvent>> events = transaction.take_events();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const wire::JournalRecord& record = transaction.records()[i];
+    records.push_back({transaction.now(), std::string(wire::record_kind(record)), wire::encode_record(record),
+                       std::move(events[i])});
   }
   TG_CRASH_POINT("service.before_append");
   const auto begin = steady_clock::now();
-  auto first = store_.append(records);
+  const auto first = store_.append(records);
   meters_.journal_up = first.has_value();
   if (!first) {
     ++meters_.append_failures;
-    return fail(std::move(first).error());
+    return fail(first.error());
   }
+  TG_ASSERT(*first == sequence_ + 1, "the cursors of the events are those of their records");
   meters_.append.Observe(seconds(steady_clock::now() - begin));
   meters_.sync.Observe(seconds(store_.last_sync_time()));
-  sequence_ = *first + records.size() - 1;
+  for (NewRecord& record : records) {
+    ++sequence_;
+    std::uint32_t item = 0;
+    for (NewEvent& event : record.events) durable.push_back({{sequence_, item++}, std::move(event)});
+  }
   meters_.last_sequence = sequence_;
   if (store_failed_) log::info("the journal takes records again");
   store_failed_ = false;
-  return {};
+  return durable;
 }
 
 void Writer::roll_back(const Error& error, std::vector<Item> items) {
@@ -262,7 +306,7 @@ void Writer::roll_back(const Error& error, std::vector<Item> items) {
   Error told{Code::kUnavailable,
              "store.unavailable",
              "nothing was changed, because the journal cannot be written",
-             "free space where the daemon keeps its state, then try again",
+             error.hint.empty() ? "look at the log of the daemon, then try again" : error.hint,
              {},
              nullptr};
   told.cause = std::make_shared<const Error>(error);
@@ -285,16 +329,45 @@ void Writer::roll_back(const Error& error, std::vector<Item> items) {
   }
 }
 
-void Writer::save_snapshot() {
-  const auto saved = store_.save_snapshot({sequence_, working_.to_snapshot()});
+// Not before as many records as the last snapshot has entries: then all of them together cost each record
+// about as much as the record itself, however many jobs there are, and recovery reads no more records than
+// entries.
+bool Writer::snapshot_due() const {
+  return !encoding_ && sequence_ - snapshot_begun_ >= std::max(options_.snapshot_every, snapshot_entries_);
+}
+
+void Writer::begin_snapshot() {
+  encoding_ = true;
+  snapshot_begun_ = sequence_;
+  snapshot_entries_ = entries_of(working_);
+  encoder_.post([this, sequence = sequence_, state = std::make_shared<const State>(working_)] {
+    Snapshot snapshot{sequence, state->to_snapshot()};
+    const std::lock_guard lock(mutex_);
+    encoded_ = std::move(snapshot);
+    changed_.notify_one();
+  });
+}
+
+void Writer::save_encoded() {
+  std::optional<Snapshot> snapshot;
+  {
+    const std::lock_guard lock(mutex_);
+    snapshot.swap(encoded_);
+  }
+  if (!snapshot) return;
+  encoding_ = false;
+  save(*snapshot);
+}
+
+// One that cannot be saved is tried again after as many records as between two.
+void Writer::save(const Snapshot& snapshot) {
+  const auto saved = store_.save_snapshot(snapshot);
   if (!saved) {
     log::warn("the snapshot was not saved, recovery will read more records: " + saved.error().to_string());
-    // Tried again after as many records as between two snapshots.
-    snapshot_sequence_ = sequence_;
     return;
   }
   TG_CRASH_POINT("service.after_snapshot");
-  snapshot_sequence_ = sequence_;
+  snapshot_sequence_ = snapshot.sequence;
   const TimeMs before(clock_.now().value - options_.journal_keep_ms);
   if (const auto compacted = store_.compact(before); !compacted) {
     log::warn("the journal was not compacted: " + compacted.error().to_string());

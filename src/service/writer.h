@@ -18,29 +18,42 @@
 #include "base/result.h"
 #include "ports/store.h"
 #include "service/clock.h"
+#include "service/events.h"
 #include "service/meters.h"
 #include "service/options.h"
 #include "service/state_cell.h"
+#include "service/worker_pool.h"
 
 namespace tangram::service {
 
 // One group in the making. Lives on the writer's thread.
 class Transaction {
  public:
-  Transaction(State& state, TimeMs now) : state_(state), now_(now) {}
+  // `sequence`: that of the last record before the group.
+  Transaction(State& state, TimeMs now, std::uint64_t sequence)
+      : state_(state), now_(now), sequence_(sequence) {}
 
   const State& state() const { return state_; }
   TimeMs now() const { return now_; }
-  // Applies the record to the working state and adds it to the group.
+  // Applies the record to the working state and adds it to the group, and so what must not come apart from
+  // it: a start and the order of its slice; the end of an attempt, or a slice's return, and what its NPU has
+  // left.
   void record(wire::JournalRecord record);
   // Records what the core decides now, until it has nothing more to say.
   void decide();
   const std::vector<wire::JournalRecord>& records() const { return records_; }
+  // What the records mean to those who watch; for each record its own.
+  std::vector<std::vector<NewEvent>> take_events() { return std::move(events_); }
 
  private:
+  void append(wire::JournalRecord record);
+  void order_slice(const JobStarted& start);
+
   State& state_;
   TimeMs now_;
+  std::uint64_t sequence_;
   std::vector<wire::JournalRecord> records_;
+  std::vector<std::vector<NewEvent>> events_;
 };
 
 struct Command {
@@ -52,18 +65,20 @@ struct Command {
 
 class Writer {
  public:
-  // `effects` is called on the writer's thread with the durable records of each group, before
-  // acknowledgements.
+  // Both are called on the writer's thread with what of each group is durable, before acknowledgements.
   using Effects = std::function<void(std::span<const wire::JournalRecord>)>;
+  // The events, and the sequence of the last record, whether it has any or not.
+  using Publish = std::function<void(std::vector<StoredEvent>, std::uint64_t)>;
 
-  Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Meters& meters,
-         Effects effects);
+  Writer(Store& store, StateCell& cell, Clock& clock, const Options& options, Meters& meters, Effects effects,
+         Publish publish);
   ~Writer();  // stop()
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
   // Reads snapshot and journal into the state; never decides. Before start().
   Result<void> recover();
+  std::uint64_t last_sequence() const { return sequence_; }  // before start()
   void start();
   // Finishes what is queued, saves a snapshot. What comes later is refused. Idempotent.
   void stop();
@@ -93,9 +108,13 @@ class Writer {
   bool ready_locked() const;
   void process(std::vector<Item> items);
   void measure(const std::vector<Item>& items) const;
-  Result<void> commit(const Transaction& transaction);
+  // The events of the group once it is durable.
+  Result<std::vector<StoredEvent>> commit(Transaction& transaction);
   void roll_back(const Error& error, std::vector<Item> items);
-  void save_snapshot();
+  bool snapshot_due() const;
+  void begin_snapshot();
+  void save_encoded();
+  void save(const Snapshot& snapshot);
 
   Store& store_;
   StateCell& cell_;
@@ -103,11 +122,15 @@ class Writer {
   const Options options_;
   Meters& meters_;
   Effects effects_;
+  Publish publish_;
 
   // The writer's thread only.
   State working_;
   std::uint64_t sequence_ = 0;           // of the last durable record
-  std::uint64_t snapshot_sequence_ = 0;  // of the last snapshot
+  std::uint64_t snapshot_sequence_ = 0;  // of the last snapshot that was saved
+  std::uint64_t snapshot_begun_ = 0;     // of the last one that was begun
+  std::uint64_t snapshot_entries_ = 0;   // jobs in that one
+  bool encoding_ = false;                // it is neither saved nor given up yet
   bool store_failed_ = false;            // the last append did not succeed
 
   mutable std::mutex mutex_;
@@ -120,7 +143,9 @@ class Writer {
   TimeMs wakeup_;  // the first group, at once, lets the core decide on what recovery left
   bool stopping_ = false;
   bool running_ = false;
+  std::optional<Snapshot> encoded_;  // to be saved
   std::thread thread_;
+  WorkerPool encoder_{1};  // of snapshots: a large state takes a second, in which nothing would be decided
 };
 
 }  // namespace tangram::service

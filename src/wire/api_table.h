@@ -18,6 +18,12 @@ enum class ParameterType : std::uint8_t {
   kJobId,           // "j-17"
   kLabel,           // KEY=VALUE
   kIdempotencyKey,  // 1 to 128 printable characters without spaces
+  kCursor,          // "1042.0"
+  kCursorOrOldest,  // that, or "oldest"
+  kEventType,       // "job.running", "job.*"
+  kBytes,           // "16GiB", more than nothing
+  kRate,            // "1Gbps"
+  kPriority,        // a word of Priority
 };
 
 struct Parameter {
@@ -35,7 +41,7 @@ inline constexpr std::string_view kMediaText = "text/plain";
 inline constexpr std::string_view kMediaEvents = "text/event-stream";
 
 // A body in one of its forms. `schema` names a document of schema.h; empty: any object of JSON, else any
-// text.
+// text. Of events it is what their data holds.
 struct Content {
   std::string_view media;
   std::string_view schema = {};

@@ -5,7 +5,7 @@
 namespace tangram::wire {
 namespace {
 
-constexpr std::array<ReasonTemplate, 22> kTemplates = {{
+constexpr std::array<ReasonTemplate, 26> kTemplates = {{
     {ReasonCode::kQuotaNpus, false,
      "tenant {tenant} holds {used} of {limit} and the job needs {asked}{holders}",
      "租户 {tenant} 的配额为 {limit}，已占用 {used}，任务需要 {asked}{holders}",
@@ -63,15 +63,18 @@ constexpr std::array<ReasonTemplate, 22> kTemplates = {{
     {ReasonCode::kQuotaMemoryTotalNever, true,
      "the job would hold {asked} of device memory and tenant {tenant} may hold at most {limit} in all",
      "任务将占用设备内存 {asked}，租户 {tenant} 的设备内存总量上限为 {limit}",
-     "submit it with fewer --npus, or ask the operator to raise spec.quota.memoryTotal: tangram quota "
+     "submit it with fewer --npus or a smaller --slice, or ask the operator to raise spec.quota.memoryTotal: "
+     "tangram quota "
      "{plain_tenant}",
-     "减少 --npus 后提交，或请管理员提高 spec.quota.memoryTotal：tangram quota {plain_tenant}"},
+     "减少 --npus 或减小 --slice 后提交，或请管理员提高 spec.quota.memoryTotal：tangram quota "
+     "{plain_tenant}"},
     {ReasonCode::kQuotaAiCoresNever, true,
      "the job would hold {asked} and tenant {tenant} may hold at most {limit}",
      "任务将占用 {asked}，租户 {tenant} 的配额上限为 {limit}",
-     "submit it with fewer --npus, or ask the operator to raise spec.quota.aiCores: tangram quota "
+     "submit it with fewer --npus or a smaller --slice, or ask the operator to raise spec.quota.aiCores: "
+     "tangram quota "
      "{plain_tenant}",
-     "减少 --npus 后提交，或请管理员提高 spec.quota.aiCores：tangram quota {plain_tenant}"},
+     "减少 --npus 或减小 --slice 后提交，或请管理员提高 spec.quota.aiCores：tangram quota {plain_tenant}"},
     {ReasonCode::kQuotaRunningJobsNever, true, "tenant {tenant} may run at most {limit} at once",
      "租户 {tenant} 最多同时运行 {limit}",
      "ask the operator to raise spec.quota.runningJobs: tangram quota {plain_tenant}",
@@ -85,13 +88,13 @@ constexpr std::array<ReasonTemplate, 22> kTemplates = {{
      "以 --bandwidth {limit_option} 或更小的值提交，或请管理员提高 spec.quota.bandwidth：tangram quota "
      "{plain_tenant}"},
     {ReasonCode::kNpusBusy, false,
-     "the job needs {asked} of one node; of {limit} that would do, {free} free and healthy{holders}",
-     "任务需要同一节点上的 {asked}；符合要求的有 {limit}，其中空闲且健康的有 {free}{holders}",
+     "the job needs {need}; of {limit} that would do, {free} free and healthy{holders}",
+     "任务需要{need}；符合要求的有 {limit}，其中空闲且健康的有 {free}{holders}",
      "see who holds them: tangram status", "查看占用情况：tangram status"},
     {ReasonCode::kNpusUnhealthy, false,
-     "the job needs {asked} of one node; of {limit} that would do, {unhealthy} not "
+     "the job needs {need}; of {limit} that would do, {unhealthy} not "
      "healthy{unhealthy_npus}, {free} free{holders}",
-     "任务需要同一节点上的 {asked}；符合要求的有 {limit}，其中不健康的有 "
+     "任务需要{need}；符合要求的有 {limit}，其中不健康的有 "
      "{unhealthy}{unhealthy_npus}，空闲的有 {free}{holders}",
      "see what is wrong with them: tangram status", "查看故障原因：tangram status"},
     {ReasonCode::kNpusKept, false,
@@ -109,7 +112,27 @@ constexpr std::array<ReasonTemplate, 22> kTemplates = {{
      "减小 --memory 后提交；现有的 NPU：tangram status"},
     {ReasonCode::kNoDevices, false, "no NPU is known at present: the driver does not answer",
      "目前没有可用的 NPU：驱动没有响应", "see why: tangram status", "查看原因：tangram status"},
-    {ReasonCode::kSliceUnsupported, true, "slices of an NPU are not supported yet", "尚不支持 NPU 切片",
+    {ReasonCode::kSlotsBusy, false,
+     "the job needs {need}; an NPU has the memory, but cannot be cut once more: of {limit} that would do, "
+     "{cut} "
+     "cut{holders}",
+     "任务需要{need}；有 NPU 内存足够，但无法再切分：符合要求的有 {limit}，其中已切分的有 {cut}{holders}",
+     "it starts when a slice is given back: tangram status", "有切片归还后即可启动：tangram status"},
+    {ReasonCode::kMemoryBusy, false,
+     "the job needs {need}; of {limit} that would do, {free} free and healthy, {cut} cut into "
+     "slices{holders}",
+     "任务需要{need}；符合要求的有 {limit}，其中空闲且健康的有 {free}，已切分的有 {cut}{holders}",
+     "see who holds them: tangram status", "查看占用情况：tangram status"},
+    {ReasonCode::kSlicesResidual, false,
+     "the job needs {need}, and slices that no job holds take the room{residual}",
+     "任务需要{need}，但无任务持有的切片占用了资源{residual}",
+     "the daemon returns it when the device lets it: tangram status",
+     "设备允许时守护进程会回收它：tangram status"},
+    {ReasonCode::kAiCoresNever, true, "the job needs {need} and no NPU that can be cut has that many cores",
+     "任务需要{need}，没有可切分的 NPU 有这么多 AI Core",
+     "ask for fewer cores with --slice, or for whole NPUs with --npus; what there is: tangram status",
+     "减少 --slice 的 AI Core 数，或用 --npus 请求整个 NPU；现有的 NPU：tangram status"},
+    {ReasonCode::kSliceUnsupported, true, "no NPU here can be cut into slices", "此处没有可以切分的 NPU",
      "ask for whole NPUs: --npus 1", "请求整个 NPU：--npus 1"},
     {ReasonCode::kShareUnsupported, true, "shares of an NPU are not supported yet", "尚不支持共享 NPU",
      "ask for whole NPUs: --npus 1", "请求整个 NPU：--npus 1"},

@@ -47,13 +47,9 @@ Codec<E> word(std::array<E, kCount> values, std::string_view (*spell)(E)) {
 }
 
 std::string range_text(std::int64_t min, std::int64_t max) {
-  std::string text = "a whole number";
-  if (min != kIntegerMin && max != kIntegerMax) {
-    text += " from " + std::to_string(min) + " to " + std::to_string(max);
-  } else if (min != kIntegerMin) {
-    text += " of at least " + std::to_string(min);
-  }
-  return text;
+  if (min == kIntegerMin) return "a whole number";
+  if (max == kIntegerMax) return "a whole number of at least " + std::to_string(min);
+  return "a whole number from " + std::to_string(min) + " to " + std::to_string(max);
 }
 
 bool has_fraction(std::string_view spelling) {
@@ -350,6 +346,10 @@ Codec<RequestKind> request_kind_word() {
   return word(std::array{RequestKind::kWhole, RequestKind::kSlice, RequestKind::kShare}, spell_request_kind);
 }
 
+Codec<SliceCount> slice_count_word() {
+  return word(std::array{SliceCount::kOne, SliceCount::kNone}, to_string);
+}
+
 Codec<JobKind> job_kind_word() {
   return word(std::array{JobKind::kProgram, JobKind::kLease}, spell_job_kind);
 }
@@ -377,7 +377,11 @@ Codec<ReasonCode> reason_token() {
                          ReasonCode::kMemoryNever,
                          ReasonCode::kNoDevices,
                          ReasonCode::kSliceUnsupported,
-                         ReasonCode::kShareUnsupported},
+                         ReasonCode::kShareUnsupported,
+                         ReasonCode::kSlotsBusy,
+                         ReasonCode::kMemoryBusy,
+                         ReasonCode::kSlicesResidual,
+                         ReasonCode::kAiCoresNever},
               token);
 }
 

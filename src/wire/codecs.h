@@ -17,6 +17,7 @@
 #include "model/npu.h"
 #include "model/tenant.h"
 #include "wire/table.h"
+#include "wire/tokens.h"
 
 namespace tangram::wire {
 
@@ -53,8 +54,10 @@ Codec<JobState> job_state_word();
 Codec<Outcome> outcome_word();
 Codec<RestartPolicy> restart_policy_word();
 Codec<RequestKind> request_kind_word();
+Codec<SliceCount> slice_count_word();
 Codec<JobKind> job_kind_word();
 Codec<ReasonCode> reason_token();
+Codec<Role> role_word();
 
 // {"key":"value"}; `check` looks at one entry, and says what is wrong with it. `schema` says of keys and
 // values what `check` takes, as further members of the JSON Schema.

@@ -71,7 +71,9 @@ Error error_of_status(int status, std::string_view body) {
 int http_status(const Error& error) {
   if (error.code == Code::kResourceExhausted && error.reason == "input.too_large") return 413;
   if (error.reason == "http.method.unsupported") return 405;
+  if (error.reason == "events.cursor.gone") return 410;
   if (error.reason == "http.content_type.unsupported") return 415;
+  if (error.reason == "http.content_encoding.unsupported") return 415;
   return row_of(error.code).status;
 }
 
@@ -92,6 +94,7 @@ Code code_of_status(int status) {
     case 504:
       return Code::kDeadlineExceeded;
     case 409:
+    case 410:
       return Code::kFailedPrecondition;
     case 413:
     case 429:

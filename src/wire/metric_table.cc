@@ -38,6 +38,11 @@ constexpr std::array<MetricInfo, kMetricCount> kTable = {{
      kGauge,
      {},
      "When the NPUs were looked at last, since the epoch."},
+    {Metric::kDriverSupported,
+     "tangram_driver_supported",
+     kGauge,
+     {"node", "driver"},
+     "1 if the driver's version is supported, 0 if it is older than those that are. Absent if not known."},
     {Metric::kNpuInfo,
      "tangram_npu_info",
      kGauge,
@@ -57,7 +62,9 @@ constexpr std::array<MetricInfo, kMetricCount> kTable = {{
      "tangram_npu_memory_allocated_bytes",
      kGauge,
      {"node", "npu"},
-     "Device memory given to a job: all of a whole NPU, 0 of a free one."},
+     "Device memory given to jobs: all of an NPU that is held whole, the nominal sizes of slices, 0 of a "
+     "free "
+     "one."},
     {Metric::kNpuMemoryUsed,
      "tangram_npu_memory_used_bytes",
      kGauge,
@@ -89,6 +96,19 @@ constexpr std::array<MetricInfo, kMetricCount> kTable = {{
      {"node", "npu", "tenant", "job_id"},
      "One series for each NPU that a job holds; always 1. Joins the series of NPUs with tenants and jobs."},
 
+    {Metric::kNpuSlices,
+     "tangram_npu_slices",
+     kGauge,
+     {"node", "npu", "template", "standing"},
+     "Slices that stand on the NPU: held by jobs, residual (nobody's, not returned yet), or foreign (of "
+     "somebody else). Absent for a chip that the catalogue does not know, unless it is cut."},
+    {Metric::kNpuSliceRoom,
+     "tangram_npu_slice_room",
+     kGauge,
+     {"node", "npu", "template"},
+     "How many slices of this template alone could still be cut for jobs; 0 while the NPU is held whole, not "
+     "healthy, or not cut by this daemon. Absent for a chip that the catalogue does not know."},
+
     {Metric::kJobInfo,
      "tangram_job_info",
      kGauge,
@@ -99,7 +119,7 @@ constexpr std::array<MetricInfo, kMetricCount> kTable = {{
      "tangram_job_memory_allocated_bytes",
      kGauge,
      {"tenant", "job_id"},
-     "Device memory of the NPUs that the job holds."},
+     "Device memory of the NPUs that the job holds; of a slice its nominal size."},
     {Metric::kJobMemoryUsed,
      "tangram_job_memory_used_bytes",
      kGauge,

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/quote.h"
 #include "base/result.h"
 
 namespace tangram::wire {
@@ -54,12 +55,5 @@ Result<Node> parse_json(std::string_view text, std::size_t bytes_max);
 
 // The documents of a YAML stream. Aliases are expanded within a budget of nodes.
 Result<std::vector<Node>> parse_yaml(std::string_view text, std::size_t bytes_max, std::size_t documents_max);
-
-// Length of the valid UTF-8 character at the front, 0 if there is none. Control over what may be echoed.
-std::size_t utf8_length(std::string_view text);
-bool is_utf8(std::string_view text);
-
-// In double quotes, control characters escaped, cut after about `length_max` bytes: for messages.
-std::string quoted(std::string_view text, std::size_t length_max = 64);
 
 }  // namespace tangram::wire

@@ -9,6 +9,7 @@
 #include "base/invariant.h"
 #include "wire/codecs.h"
 #include "wire/errors.h"
+#include "wire/event.h"
 #include "wire/node.h"
 #include "wire/patterns.h"
 #include "wire/schema.h"
@@ -94,6 +95,9 @@ Node schema_of(const DocumentInfo& document, bool closed) {
   node.add("description", word(document.doc));
   node.add("properties", std::move(properties));
   if (!required.items.empty()) node.add("required", std::move(required));
+  if (!document.rule.empty()) {
+    for (Member& member : parsed(document.rule).members) node.add(member.key, std::move(member.value));
+  }
   // What clients send is read strictly; answers may gain fields.
   if (closed) node.add("additionalProperties", Node::of(false));
   return node;
@@ -166,6 +170,15 @@ Node text_schema(const Parameter& parameter) {
   return schema;
 }
 
+Node event_type_schema() {
+  Node words = Node::list();
+  for (const EventType type : event_types()) words.items.push_back(word(to_string(type)));
+  for (const std::string_view group : event_groups()) words.items.push_back(word(group));
+  Node schema = parsed(R"({"type":"string"})");
+  schema.add("enum", std::move(words));
+  return schema;
+}
+
 Node value_schema(const Parameter& parameter) {
   switch (parameter.type) {
     case ParameterType::kText:
@@ -184,6 +197,18 @@ Node value_schema(const Parameter& parameter) {
       return pattern(kLabelPattern);
     case ParameterType::kIdempotencyKey:
       return pattern(kIdempotencyKeyPattern);
+    case ParameterType::kCursor:
+      return pattern(kCursorPattern);
+    case ParameterType::kCursorOrOldest:
+      return pattern(kCursorOrOldestPattern);
+    case ParameterType::kEventType:
+      return event_type_schema();
+    case ParameterType::kBytes:
+      return parsed(bytes_text(1).schema);
+    case ParameterType::kRate:
+      return parsed(rate_text().schema);
+    case ParameterType::kPriority:
+      return parsed(priority_word().schema);
   }
   return Node::object();
 }
@@ -217,11 +242,30 @@ Node free_form(std::string_view media) {
   return parsed(media == kMediaJson ? R"({"type":"object"})" : R"({"type":"string"})");
 }
 
+// Each of the events, not the stream: what tools make of a schema for this type.
+Node event_form(std::string_view document) {
+  Node data = parsed(R"({"type":"string"})");
+  if (!document.empty()) {
+    data.add("contentMediaType", word(kMediaJson));
+    data.add("contentSchema", reference(document));
+  }
+  Node properties = parsed(R"({"id":{"type":"string"},"event":{"type":"string"}})");
+  properties.add("data", std::move(data));
+  Node form = parsed(R"({"type":"object","description":"one event of the stream","required":["data"]})");
+  form.add("properties", std::move(properties));
+  return form;
+}
+
+Node content_schema(const Content& content) {
+  if (content.media == kMediaEvents) return event_form(content.schema);
+  return content.schema.empty() ? free_form(content.media) : reference(content.schema);
+}
+
 Node write_contents(std::span<const Content> contents) {
   Node node = Node::object();
   for (const Content& content : contents) {
     Node form = Node::object();
-    form.add("schema", content.schema.empty() ? free_form(content.media) : reference(content.schema));
+    form.add("schema", content_schema(content));
     node.add(std::string(content.media), std::move(form));
   }
   return node;
@@ -276,6 +320,7 @@ Node write_call(const Call& call) {
     node.add("requestBody", std::move(body));
   }
   node.add("responses", write_answers(call));
+  if (call.is_public) node.add("security", Node::list());
   return node;
 }
 
@@ -312,6 +357,27 @@ Node write_problems(std::span<const Call> calls) {
   return node;
 }
 
+constexpr std::string_view kScheme = "token";
+
+Node write_security_schemes() {
+  Node scheme = Node::object();
+  scheme.add("type", word("http"));
+  scheme.add("scheme", word("bearer"));
+  scheme.add("description", word("a token of the operator's making; on the Unix socket a request without one "
+                                 "is that of its peer's uid"));
+  Node schemes = Node::object();
+  schemes.add(std::string(kScheme), std::move(scheme));
+  return schemes;
+}
+
+Node token_needed() {
+  Node needed = Node::object();
+  needed.add(std::string(kScheme), Node::list());
+  Node list = Node::list();
+  list.items.push_back(std::move(needed));
+  return list;
+}
+
 }  // namespace
 
 std::string write_openapi(std::string_view version, std::span<const Call> calls) {
@@ -322,9 +388,11 @@ std::string write_openapi(std::string_view version, std::span<const Call> calls)
   Node components = Node::object();
   components.add("schemas", write_schemas(calls));
   components.add("responses", write_problems(calls));
+  components.add("securitySchemes", write_security_schemes());
   Node root = Node::object();
   root.add("openapi", word("3.1.0"));
   root.add("info", std::move(info));
+  root.add("security", token_needed());
   root.add("paths", write_paths(calls));
   root.add("components", std::move(components));
   return to_json(root);

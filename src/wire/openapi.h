@@ -16,6 +16,7 @@ struct Call {
   const Operation* operation;  // not null
   std::string_view who;        // may make it, for people
   std::vector<int> problems;   // every status of an error
+  bool is_public = false;      // nobody needs a token for it
 };
 
 // JSON. `version` is that of the daemon. Every document that a call names, directly or inside of another,

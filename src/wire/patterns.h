@@ -12,6 +12,8 @@ namespace tangram::wire {
 
 inline constexpr std::string_view kNamePattern = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
 inline constexpr std::string_view kJobIdPattern = "^j-(0|[1-9][0-9]{0,17})$";
+inline constexpr std::string_view kCursorPattern = R"(^[0-9]{1,18}(\.[0-9]{1,6})?$)";
+inline constexpr std::string_view kCursorOrOldestPattern = R"(^(oldest|[0-9]{1,18}(\.[0-9]{1,6})?)$)";
 inline constexpr std::string_view kRestartPattern =
     "^(never|on-lost|on-failure:([0-9]|[1-9][0-9]{1,2}|1000))$";
 inline constexpr std::string_view kLabelKeyPattern = "^[A-Za-z0-9._/-]{1,63}$";

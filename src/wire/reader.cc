@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "wire/nearest.h"
 
 namespace tangram::wire {
 namespace {
@@ -25,26 +26,6 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Changes, insertions, deletions and swaps of neighbours.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::vector<std::size_t> next(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      next[j] = std::min({replaced, row[j] + 1, next[j - 1] + 1});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) next[j] = std::min(next[j], before[j - 2] + 1);
-    }
-    std::swap(before, row);
-    std::swap(row, next);
-  }
-  return row[b.size()];
-}
-
 std::string kind_name(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kNull:
@@ -53,7 +34,7 @@ std::string kind_name(const Node& node) {
       return node.truth ? "true" : "false";
     case Node::Kind::kInt:
     case Node::Kind::kReal:
-      return "the number " + node.text.substr(0, 40);
+      return "the number " + printable(node.text, 40);
     case Node::Kind::kText:
       return quoted(node.text);
     case Node::Kind::kList:
@@ -91,7 +72,7 @@ void Reader::wrong_type(const Node& node, std::string_view wanted) {
 void Reader::bad_value(const Node& node, std::string_view reason, std::string_view wanted, std::string hint) {
   const std::string what = "must be " + std::string(wanted) + ", not " + shown(node);
   problem(node, std::string(reason), what, std::move(hint));
-  if (!secret_ && problems_.size() == problem_count_) problems_.back().value = node.text.substr(0, 64);
+  if (!secret_ && problems_.size() == problem_count_) problems_.back().value = cut_text(node.text);
 }
 
 void Reader::problem(const Node& node, std::string reason, std::string_view what, std::string hint) {

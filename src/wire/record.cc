@@ -44,8 +44,19 @@ Field<T> npus_field() {
 }
 
 template <class T>
+Field<T> slice_field() {
+  return optional("slice", &T::slice, object(slice_record_table()), "of its one NPU; left out: whole NPUs");
+}
+
+template <class T>
 Field<T> reason_field() {
   return required("reason", &T::reason, reason_token(), "why");
+}
+
+Codec<Lifetime> lifetime_number() {
+  return {"integer",
+          [](Reader& reader, const Node& node, Lifetime& into) { any_int64().read(reader, node, into.ms); },
+          [](const Lifetime& from) { return Node::of(from.ms); }};
 }
 
 template <class T>
@@ -94,7 +105,11 @@ auto core_records() {
   return std::make_tuple(
       record_of<SettingsChanged>("settings_changed",
                                  {required("keepAfterMs", &SettingsChanged::keep_after_ms, any_int64(),
-                                           "the bound after which NPUs are kept")}),
+                                           "the bound after which NPUs are kept"),
+                                  optional("sliceVariants", &SettingsChanged::slice_variants, boolean(),
+                                           "left out: chosen by what is scarce"),
+                                  optional("sliceCountsAs", &SettingsChanged::slice_count, slice_count_word(),
+                                           "left out: one NPU")}),
       record_of<NodeReported>("node_reported",
                               {required("node", &NodeReported::node, text(), "name of the node"),
                                required("npus", &NodeReported::npus,
@@ -110,8 +125,9 @@ auto core_records() {
       record_of<JobCancelledRecord>(
           "job_cancelled",
           {input_field<JobCancelledRecord>(job_cancelled_table()),
-           optional("byUid", &JobCancelledRecord::by_uid, any_uint32(), "left out: the daemon"),
-           optional("message", &JobCancelledRecord::message, text(), "left out: it was asked for")}),
+           optional("byUid", &JobCancelledRecord::by_uid, any_uint32(), "left out: the daemon, or a token"),
+           optional("message", &JobCancelledRecord::message, text(), "left out: it was asked for"),
+           optional("byToken", &JobCancelledRecord::by_token, uint64_number(), "left out: no token")}),
       record_of<AttemptRunning>("attempt_running",
                                 {job_field<AttemptRunning>(), attempt_field<AttemptRunning>()}),
       record_of<AttemptEndedRecord>(
@@ -124,9 +140,9 @@ auto core_records() {
                     "killed at its host memory limit")}),
       record_of<AllocationObserved>("allocation_observed",
                                     {spec_field<AllocationObserved>(), attempt_field<AllocationObserved>(),
-                                     npus_field<AllocationObserved>()}),
-      record_of<JobStarted>("job_started",
-                            {job_field<JobStarted>(), attempt_field<JobStarted>(), npus_field<JobStarted>()}),
+                                     npus_field<AllocationObserved>(), slice_field<AllocationObserved>()}),
+      record_of<JobStarted>("job_started", {job_field<JobStarted>(), attempt_field<JobStarted>(),
+                                            npus_field<JobStarted>(), slice_field<JobStarted>()}),
       record_of<JobWaits>("job_waits", {job_field<JobWaits>(), reason_field<JobWaits>()}),
       record_of<JobRefused>("job_refused", {job_field<JobRefused>(), reason_field<JobRefused>()}));
 }
@@ -144,16 +160,81 @@ auto service_records() {
            required("key", &IdempotentAnswer::key, text(), "of the request"),
            required("requestHash", &IdempotentAnswer::request_hash, text(), "of the request"),
            required("status", &IdempotentAnswer::status, any_int32(), "HTTP status of the answer"),
-           required("body", &IdempotentAnswer::body, text(), "of the answer")}),
+           required("body", &IdempotentAnswer::body, text(), "of the answer"),
+           optional("callerToken", &IdempotentAnswer::caller_token, uint64_number(), "left out: no token")}),
       record_of<DaemonStarted>("daemon_started",
                                {required("version", &DaemonStarted::version, text(), "of the daemon"),
                                 required("bootId", &DaemonStarted::boot_id, text(), "of the kernel")}));
 }
 
-using RecordKinds = decltype(std::tuple_cat(core_records(), service_records()));
+template <class T>
+Field<T> token_field() {
+  return required("token", &T::id, uint64_number(), "number of the token");
+}
+
+template <class T>
+Field<T> hash_field() {
+  return secret(required("secretHash", &T::secret_hash, text(), "SHA-256, hexadecimal"));
+}
+
+template <class T>
+Field<T> lifetime_field() {
+  return required("lifetimeMs", &T::lifetime, lifetime_number(), "counted from the record's time");
+}
+
+template <class T>
+Field<T> expiry_field() {
+  return optional("expiresAtMs", &T::expires_at, time_number(), "left out: never");
+}
+
+template <class T>
+Field<T> by_field() {
+  return required("by", &T::by, text(), "who did it");
+}
+
+auto token_records() {
+  return std::make_tuple(
+      record_of<TokenCreated>(
+          "token_created",
+          {token_field<TokenCreated>(), required("name", &TokenCreated::name, text(), "name"),
+           required("role", &TokenCreated::role, role_word(), "role"),
+           optional("tenant", &TokenCreated::tenant, id_number<TenantTag, std::uint32_t>(), "its tenant"),
+           optional("tenantName", &TokenCreated::tenant_name, text(), "as it was called"),
+           hash_field<TokenCreated>(), lifetime_field<TokenCreated>(), expiry_field<TokenCreated>(),
+           by_field<TokenCreated>()}),
+      record_of<TokenRotated>("token_rotated", {token_field<TokenRotated>(), hash_field<TokenRotated>(),
+                                                lifetime_field<TokenRotated>(), expiry_field<TokenRotated>(),
+                                                optional("oldSecretUntilMs", &TokenRotated::old_secret_until,
+                                                         time_number(), "of the grace"),
+                                                by_field<TokenRotated>()}),
+      record_of<TokenRevoked>("token_revoked", {token_field<TokenRevoked>(), by_field<TokenRevoked>()}));
+}
+
+template <class T>
+Field<T> slice_id_field() {
+  return required("slice", &T::slice, any_uint32(), "vNPU id of the driver");
+}
+
+auto slice_records() {
+  return std::make_tuple(
+      record_of<SliceOrdered>(
+          "slice_ordered",
+          {job_field<SliceOrdered>(), attempt_field<SliceOrdered>(),
+           required("npu", &SliceOrdered::npu, any_uint32(), "physical id"), slice_id_field<SliceOrdered>(),
+           required("template", &SliceOrdered::template_name, text(), "name of the driver"),
+           optional("vgroup", &SliceOrdered::vgroup, any_int32(), "left out: the chip has none")}),
+      record_of<SliceMade>("slice_made",
+                           {job_field<SliceMade>(), attempt_field<SliceMade>(), slice_id_field<SliceMade>()}),
+      record_of<SliceReturned>("slice_returned", {job_field<SliceReturned>(), attempt_field<SliceReturned>(),
+                                                  slice_id_field<SliceReturned>()}));
+}
+
+using RecordKinds =
+    decltype(std::tuple_cat(core_records(), service_records(), token_records(), slice_records()));
 
 const RecordKinds& record_kinds() {
-  static const RecordKinds kinds = std::tuple_cat(core_records(), service_records());
+  static const RecordKinds kinds =
+      std::tuple_cat(core_records(), service_records(), token_records(), slice_records());
   return kinds;
 }
 
@@ -230,11 +311,17 @@ std::optional<Decision> core_decision(const JournalRecord& record) {
 std::string encode_program(const JobProgram& program) {
   return to_json(write_fields(program_record_table(), program));
 }
+std::string encode_slice(const SlicePlacement& slice) {
+  return to_json(write_fields(slice_record_table(), slice));
+}
 std::string encode_extras(const TenantExtras& extras) {
   return to_json(write_fields(extras_record_table(), extras));
 }
 Result<JobProgram> decode_program(std::string_view json) {
   return decode_as(program_record_table(), json);
+}
+Result<SlicePlacement> decode_slice(std::string_view json) {
+  return decode_as(slice_record_table(), json);
 }
 Result<TenantExtras> decode_extras(std::string_view json) {
   return decode_as(extras_record_table(), json);

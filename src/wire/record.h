@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "model/record.h"
 #include "ports/executor.h"
+#include "wire/tokens.h"
 #include "wire/types.h"
 
 namespace tangram::wire {
@@ -30,9 +31,10 @@ struct JobProgram {
   std::string workdir;  // empty: the job's own directory
   HostLimits host;      // resolved: the job's, else the tenant's, else the daemon's
   std::uint32_t submitter_uid = 0;
-  std::string idempotency_key;  // empty: none was sent
-  std::string request_hash;     // of the request that carried the key
-  std::string token_hash;       // kLease: of what its holder proves itself by
+  std::string idempotency_key;        // empty: none was sent
+  std::string request_hash;           // of the request that carried the key
+  std::string token_hash;             // kLease: of what its holder proves itself by
+  std::uint64_t submitter_token = 0;  // not 0: sent with this token, and submitter_uid says nothing
 
   friend bool operator==(const JobProgram&, const JobProgram&) = default;
 };
@@ -63,8 +65,9 @@ struct JobSubmittedRecord {
 
 struct JobCancelledRecord {
   JobCancelled input;
-  std::optional<std::uint32_t> by_uid;  // absent: the daemon itself
+  std::optional<std::uint32_t> by_uid;  // absent: the daemon itself, or a token
   std::string message;                  // why, one sentence; empty: it was asked for
+  std::uint64_t by_token = 0;           // 0: none
 
   friend bool operator==(const JobCancelledRecord&, const JobCancelledRecord&) = default;
 };
@@ -90,6 +93,37 @@ struct AttemptPrepared {
   friend bool operator==(const AttemptPrepared&, const AttemptPrepared&) = default;
 };
 
+// A slice is to be cut for the attempt, in the same group of records as its start. From then on its id is
+// taken until it is returned.
+struct SliceOrdered {
+  JobId job;
+  std::int32_t attempt = 0;
+  std::uint32_t npu = 0;  // physical id
+  std::uint32_t slice = 0;
+  std::string template_name;
+  std::int32_t vgroup = kNoVgroup;
+
+  friend bool operator==(const SliceOrdered&, const SliceOrdered&) = default;
+};
+
+// The hardware shows it, and its attempt may begin.
+struct SliceMade {
+  JobId job;
+  std::int32_t attempt = 0;
+  std::uint32_t slice = 0;
+
+  friend bool operator==(const SliceMade&, const SliceMade&) = default;
+};
+
+// Its attempt has ended before, and the hardware does not show it any more.
+struct SliceReturned {
+  JobId job;
+  std::int32_t attempt = 0;
+  std::uint32_t slice = 0;
+
+  friend bool operator==(const SliceReturned&, const SliceReturned&) = default;
+};
+
 // The retention time of an ended job is over: logs, work directory and the entry itself are gone.
 struct JobForgotten {
   JobId job;
@@ -104,8 +138,43 @@ struct IdempotentAnswer {
   std::string request_hash;
   std::int32_t status = 0;  // HTTP
   std::string body;
+  std::uint64_t caller_token = 0;  // not 0: sent with this token, and caller_uid says nothing
 
   friend bool operator==(const IdempotentAnswer&, const IdempotentAnswer&) = default;
+};
+
+// A bearer token exists. Only the hash of its secret is ever written down.
+struct TokenCreated {
+  std::uint64_t id = 0;  // from 1, never given twice
+  std::string name;
+  Role role = Role::kTenant;
+  std::optional<TenantId> tenant;  // of role tenant
+  std::string tenant_name;         // as it is called now
+  std::string secret_hash;         // SHA-256 in hexadecimal
+  Lifetime lifetime;
+  std::optional<TimeMs> expires_at;  // absent: never
+  std::string by;                    // "uid 0", "token t-1"
+
+  friend bool operator==(const TokenCreated&, const TokenCreated&) = default;
+};
+
+// The token has another secret from now on.
+struct TokenRotated {
+  std::uint64_t id = 0;
+  std::string secret_hash;
+  Lifetime lifetime;
+  std::optional<TimeMs> expires_at;
+  std::optional<TimeMs> old_secret_until;  // absent: the old secret ended at once
+  std::string by;
+
+  friend bool operator==(const TokenRotated&, const TokenRotated&) = default;
+};
+
+struct TokenRevoked {
+  std::uint64_t id = 0;
+  std::string by;
+
+  friend bool operator==(const TokenRevoked&, const TokenRevoked&) = default;
 };
 
 // A daemon took the journal over.
@@ -119,7 +188,8 @@ struct DaemonStarted {
 using JournalRecord =
     std::variant<SettingsChanged, NodeReported, TenantPutRecord, TenantDeleted, JobSubmittedRecord,
                  JobCancelledRecord, AttemptRunning, AttemptEndedRecord, AllocationObserved, JobStarted,
-                 JobWaits, JobRefused, AttemptPrepared, JobForgotten, IdempotentAnswer, DaemonStarted>;
+                 JobWaits, JobRefused, AttemptPrepared, JobForgotten, IdempotentAnswer, DaemonStarted,
+                 TokenCreated, TokenRotated, TokenRevoked, SliceOrdered, SliceMade, SliceReturned>;
 
 // "settings_changed", "job_submitted", …: never changes once released.
 std::string_view record_kind(const JournalRecord& record);
@@ -136,8 +206,10 @@ std::optional<Decision> core_decision(const JournalRecord& record);
 
 // The parts alone, for snapshots. One line of JSON.
 std::string encode_program(const JobProgram& program);
+std::string encode_slice(const SlicePlacement& slice);
 std::string encode_extras(const TenantExtras& extras);
 Result<JobProgram> decode_program(std::string_view json);
+Result<SlicePlacement> decode_slice(std::string_view json);
 Result<TenantExtras> decode_extras(std::string_view json);
 
 }  // namespace tangram::wire

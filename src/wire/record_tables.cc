@@ -121,6 +121,39 @@ const Table<JobSpec>& job_spec_record_table() {
   return table;
 }
 
+const Table<SlicePlacement>& slice_record_table() {
+  static const Table<SlicePlacement> table{
+      "Slice",
+      "",
+      {
+          required("template", &SlicePlacement::template_name, text(), "name of the driver"),
+          optional("vgroup", &SlicePlacement::vgroup, any_int32(), "left out: the chip has none"),
+          required("memory", &SlicePlacement::memory, bytes_number(), "nominal"),
+          required("usableMemory", &SlicePlacement::usable_memory, bytes_number(), "inside"),
+          required("aiCores", &SlicePlacement::ai_cores, any_int32(), "AI cores"),
+      },
+      nullptr};
+  return table;
+}
+
+namespace {
+
+const Table<StraySlice>& stray_record_table() {
+  static const Table<StraySlice> table{
+      "StraySlice",
+      "",
+      {
+          required("id", &StraySlice::id, any_uint32(), "of the driver"),
+          required("template", &StraySlice::template_name, text(), "empty: not told"),
+          optional("vgroup", &StraySlice::vgroup, any_int32(), "left out: not told"),
+          optional("residual", &StraySlice::residual, boolean(), "nobody's"),
+      },
+      nullptr};
+  return table;
+}
+
+}  // namespace
+
 const Table<NpuReport>& npu_report_record_table() {
   static const Table<NpuReport> table{
       "NpuReport",
@@ -131,6 +164,10 @@ const Table<NpuReport>& npu_report_record_table() {
           required("memory", &NpuReport::memory, bytes_number(), "bytes"),
           required("aiCores", &NpuReport::ai_cores, any_int32(), "AI cores"),
           required("health", &NpuReport::health, health_word(), "health"),
+          optional("cuttable", &NpuReport::cuttable, boolean(), "slices can be cut"),
+          optional("templateSet", &NpuReport::template_set, text(), "chip of the catalogue"),
+          optional("strays", &NpuReport::strays, list(object(stray_record_table()), kAnyCount),
+                   "slices that are no job's"),
       },
       nullptr};
   return table;
@@ -153,6 +190,7 @@ const Table<JobProgram>& program_record_table() {
           required("requestHash", &JobProgram::request_hash, text(), "of the request with the key"),
           optional("kind", &JobProgram::kind, job_kind_word(), "left out: a program"),
           optional("tokenHash", &JobProgram::token_hash, text(), "of a lease's token"),
+          optional("submitterToken", &JobProgram::submitter_token, uint64_number(), "left out: no token"),
       },
       nullptr};
   return table;

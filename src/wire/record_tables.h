@@ -18,6 +18,7 @@ Codec<std::uint32_t> any_uint32();
 
 const Table<TenantSpec>& tenant_spec_record_table();
 const Table<JobSpec>& job_spec_record_table();
+const Table<SlicePlacement>& slice_record_table();
 const Table<NpuReport>& npu_report_record_table();
 const Table<JobProgram>& program_record_table();
 const Table<TenantExtras>& extras_record_table();

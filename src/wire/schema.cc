@@ -160,7 +160,9 @@ Result<Submissions> read_submissions(std::string_view json) {
   Submissions result;
   const Node* items = root.kind == Node::Kind::kObject ? root.find("items") : nullptr;
   if (items == nullptr) {
-    TG_TRY(JobSubmission submission, read_job_submission(json));
+    // One that stands alone has the smaller bound.
+    if (json.size() > kBodyBytesMax) return fail(parse_json(json, kBodyBytesMax).error());
+    TG_TRY(JobSubmission submission, read_whole(job_submission_table(), root, Reading::kStrict));
     result.items.emplace_back(std::move(submission));
     return result;
   }
@@ -324,15 +326,28 @@ Result<std::string> to_pretty_json(std::string_view json) {
 }
 
 std::vector<DocumentInfo> documents() {
-  return {tenant_document_table().info(), tenant_metadata_table().info(), tenant_spec_table().info(),
-          quota_table().info(),           host_limits_table().info(),     job_document_table().info(),
-          job_metadata_table().info(),    job_spec_table().info(),        job_submission_table().info(),
-          lease_request_table().info(),   lease_token_table().info(),     lease_view_table().info(),
-          job_view_table().info(),        job_list_table().info(),        reason_view_table().info(),
-          why_view_table().info(),        remedy_view_table().info(),     status_view_table().info(),
-          npu_status_view_table().info(), quota_view_table().info(),      tenant_table().info(),
-          usage_table().info(),           quota_list_table().info(),      apply_answer_table().info(),
-          apply_item_table().info(),      version_view_table().info(),    problem_info()};
+  return {tenant_document_table().info(), tenant_metadata_table().info(),
+          tenant_spec_table().info(),     quota_table().info(),
+          host_limits_table().info(),     job_document_table().info(),
+          job_metadata_table().info(),    job_spec_table().info(),
+          job_submission_table().info(),  slice_request_table().info(),
+          lease_request_table().info(),   lease_token_table().info(),
+          lease_view_table().info(),      job_view_table().info(),
+          slice_view_table().info(),      job_list_table().info(),
+          reason_view_table().info(),     why_view_table().info(),
+          remedy_view_table().info(),     status_view_table().info(),
+          npu_status_view_table().info(), npu_slice_view_table().info(),
+          quota_view_table().info(),      tenant_table().info(),
+          usage_table().info(),           quota_list_table().info(),
+          apply_answer_table().info(),    apply_item_table().info(),
+          event_view_table().info(),      event_list_table().info(),
+          version_view_table().info(),    token_request_table().info(),
+          token_rotation_table().info(),  token_view_table().info(),
+          token_list_table().info(),      slices_view_table().info(),
+          npu_slices_table().info(),      standing_slice_table().info(),
+          slice_cut_table().info(),       slice_mix_table().info(),
+          fit_view_table().info(),        doctor_view_table().info(),
+          finding_table().info(),         problem_info()};
 }
 
 }  // namespace tangram::wire

@@ -95,7 +95,7 @@ Result<JobState> parse_job_state(std::string_view text, std::string_view field);
 Result<std::int64_t> parse_cpus(std::string_view text, std::string_view field);  // "0.5" -> 500
 std::string format_cpus(std::int64_t cpu_milli);
 
-// RFC 3339 in UTC with milliseconds: "2026-11-29T15:07:00.000Z".
+// RFC 3339 in UTC with milliseconds: "2026-11-29T15:07:00.000Z". From 1970 to 9999.
 std::string format_time(TimeMs time);
 Result<TimeMs> parse_time(std::string_view text, std::string_view field);
 
@@ -165,6 +165,7 @@ struct DocumentInfo {
   std::string name;  // "JobSubmission"
   std::string doc;
   std::vector<FieldInfo> fields;
+  std::string rule = {};  // an object of JSON Schema that holds beside those of the fields; empty: none
 };
 
 // Every document and every object inside one, outermost first.

@@ -38,6 +38,24 @@ const Table<ReasonView>& reason_view_table() {
   return table;
 }
 
+const Table<SliceView>& slice_view_table() {
+  static const Table<SliceView> table{
+      "Slice",
+      "A slice (vNPU) that a job has.",
+      {
+          required("template", &SliceView::template_name, text(), "as the driver knows it, \"vir04\""),
+          shown("memory", &SliceView::memory, bytes_text(0), "nominal: what is charged"),
+          shown("usableMemory", &SliceView::usable_memory, bytes_text(0), "what a program inside finds"),
+          shown("aiCores", &SliceView::ai_cores, int32_range(0, std::numeric_limits<std::int32_t>::max()),
+                "AI cores"),
+          optional("vgroup", &SliceView::vgroup, int32_range(0, std::numeric_limits<std::int32_t>::max()),
+                   "of a 310P"),
+          optional("id", &SliceView::id, npu_id(), "vNPU id of the driver; left out: the attempt is over"),
+      },
+      nullptr};
+  return table;
+}
+
 const Table<JobView>& job_view_table() {
   static const Table<JobView> table{
       "JobView",
@@ -54,6 +72,8 @@ const Table<JobView>& job_view_table() {
           optional("position", &JobView::position, count(), "in the queue, from 1"),
           shown("npusRequested", &JobView::npus_requested, count(), "NPUs asked for"),
           optional("memoryPerNpu", &JobView::memory_per_npu, bytes_text(0), "need per NPU"),
+          optional("sliceRequested", &JobView::slice_requested, object(slice_request_table()),
+                   "a slice of one NPU; left out: whole NPUs"),
           optional("bandwidth", &JobView::bandwidth_bps, rate_text(), "booked"),
           optional("timeLimit", &JobView::time_limit_ms, duration_text(0), "per attempt; left out: none"),
           optional("noWait", &JobView::no_wait, boolean(), "refused instead of waiting"),
@@ -64,6 +84,10 @@ const Table<JobView>& job_view_table() {
                 "the present or last try; 0: none yet"),
           shown("npus", &JobView::npus, list(npu_id(), kAny),
                 "physical ids held, or held last; the first is the primary device"),
+          optional("slice", &JobView::slice, object(slice_view_table()),
+                   "what it has of that NPU; left out: all of it, also where a slice was asked for and no "
+                   "template is "
+                   "large enough"),
           optional("labels", &JobView::labels, labels(), "free labels"),
           optional("command", &JobView::command, list(text(), kAny),
                    "for the operator and the own tenant only"),
@@ -111,6 +135,28 @@ const Table<JobList>& job_list_table() {
   return table;
 }
 
+const Table<NpuSliceView>& npu_slice_view_table() {
+  static const Table<NpuSliceView> table{
+      "NpuSlice",
+      "A slice that stands on an NPU.",
+      {
+          optional("template", &NpuSliceView::template_name, text(), "left out: not told"),
+          optional("vgroup", &NpuSliceView::vgroup, int32_range(0, std::numeric_limits<std::int32_t>::max()),
+                   "of a 310P"),
+          optional("memory", &NpuSliceView::memory, bytes_text(0), "nominal, of a job's"),
+          optional("usableMemory", &NpuSliceView::usable_memory, bytes_text(0),
+                   "what a program inside finds"),
+          optional("aiCores", &NpuSliceView::ai_cores, count(), "of a job's"),
+          optional("id", &NpuSliceView::id, npu_id(), "vNPU id of the driver"),
+          optional("residual", &NpuSliceView::residual, boolean(), "nobody's any more, and not returned yet"),
+          optional("tenant", &NpuSliceView::tenant, text(), "who holds it; left out: not for this caller"),
+          optional("job", &NpuSliceView::job, text(), "id of its job"),
+          optional("jobName", &NpuSliceView::job_name, text(), "its name"),
+      },
+      nullptr};
+  return table;
+}
+
 const Table<NpuStatusView>& npu_status_view_table() {
   static const Table<NpuStatusView> table{
       "NpuStatus",
@@ -135,6 +181,8 @@ const Table<NpuStatusView>& npu_status_view_table() {
                    "who holds it; left out: nobody, or not for this caller"),
           optional("job", &NpuStatusView::job, text(), "id of the job that holds it"),
           optional("jobName", &NpuStatusView::job_name, text(), "its name"),
+          optional("slices", &NpuStatusView::slices, list(object(npu_slice_view_table()), kAny),
+                   "those of jobs, then those of nobody and of others; left out: it is not cut"),
       },
       nullptr};
   return table;
@@ -149,7 +197,10 @@ const Table<StatusView>& status_view_table() {
           shown("node", &StatusView::node, text(), "name of the machine"),
           optional("driverVersion", &StatusView::driver_version, text(), "left out: unknown"),
           shown("devicesAvailable", &StatusView::devices_available, boolean(), "whether the driver answers"),
-          optional("devicesNote", &StatusView::devices_note, text(), "why not, with the remedy"),
+          optional(
+              "devicesNote", &StatusView::devices_note, text(),
+              "why not, with the remedy; or what to know of a driver that answers: that it is older than "
+              "those supported, or that its version is not known"),
           required("npus", &StatusView::npus, list(object(npu_status_view_table()), kAny), "ascending by id"),
           shown("npusFree", &StatusView::npus_free, count(), "free and healthy"),
           shown("jobsRunning", &StatusView::jobs_running, count(), "starting or running"),

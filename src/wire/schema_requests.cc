@@ -17,8 +17,8 @@ constexpr std::int64_t kCountMax = 1'000'000'000;
 constexpr std::uint32_t kUidMax = 4'294'967'294;  // the one above is "no uid" to the kernel
 
 Result<void> check_environment_entry(std::string_view key, std::string_view) {
-  constexpr std::array<std::string_view, 3> kOfTheDaemon = {"ASCEND_RT_VISIBLE_DEVICES",
-                                                            "ASCEND_VISIBLE_DEVICES", "ASCEND_DEVICE_ID"};
+  constexpr std::array<std::string_view, 4> kOfTheDaemon = {
+      "ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES", "ASCEND_DEVICE_ID", "ASCEND_VNPU_SPECS"};
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const bool good =
       !key.empty() && is_letter(key.front()) &&
@@ -84,6 +84,29 @@ void check_job_name(Reader& reader, const Node& node, const JobSubmission& job) 
                  "choose another name");
 }
 
+constexpr std::string_view kSliceRule = R"({"not":{"required":["slice"],"anyOf":[{"required":["memory"]},)"
+                                        R"({"required":["npus"],"properties":{"npus":{"minimum":2}}}]}})";
+constexpr std::string_view kSliceSizeRule =
+    R"({"anyOf":[{"required":["memory"]},{"required":["aiCores"],"properties":{"aiCores":{"minimum":1}}}]})";
+
+// A slice is of one NPU, and says itself how much it needs.
+void check_slice(Reader& reader, const Node& node, const JobSubmission& job) {
+  if (!job.slice) return;
+  const auto refuse = [&](const char* field) {
+    const PathScope scope(reader, field);
+    const Node* at = node.find(field);
+    reader.problem(at != nullptr ? *at : node, "input.bad_value", "cannot stand beside slice",
+                   "ask for a slice of one NPU, or for whole NPUs");
+  };
+  if (job.npus != 1) refuse("npus");
+  if (job.memory) refuse("memory");
+  if (job.slice->memory || job.slice->ai_cores > 0) return;
+  const PathScope scope(reader, "slice");
+  const Node* at = node.find("slice");
+  reader.problem(at != nullptr ? *at : node, "input.bad_value", "must name memory or aiCores",
+                 "for example {\"memory\": \"4GiB\"}");
+}
+
 // The codec with the schema of what else is checked of the value.
 template <class M>
 Codec<M> refined(Codec<M> codec, std::string schema) {
@@ -125,11 +148,12 @@ Codec<std::map<std::string, std::string>> label_map() {
 
 // See check_environment_entry().
 Codec<std::map<std::string, std::string>> environment_map() {
-  return text_map(kEnvironmentMax, "map of string", check_environment_entry,
-                  R"("propertyNames":{"pattern":"^[A-Za-z_][A-Za-z0-9_]*$","not":{"pattern":)"
-                  R"("^(TANGRAM_.*|ASCEND_RT_VISIBLE_DEVICES|ASCEND_VISIBLE_DEVICES|ASCEND_DEVICE_ID)$"}},)"
-                  R"("additionalProperties":)" +
-                      text().schema);
+  return text_map(
+      kEnvironmentMax, "map of string", check_environment_entry,
+      R"("propertyNames":{"pattern":"^[A-Za-z_][A-Za-z0-9_]*$","not":{"pattern":)"
+      R"("^(TANGRAM_.*|ASCEND_RT_VISIBLE_DEVICES|ASCEND_VISIBLE_DEVICES|ASCEND_DEVICE_ID|ASCEND_VNPU_SPECS)$"}},)"
+      R"("additionalProperties":)" +
+          text().schema);
 }
 
 std::vector<Field<JobSubmission>> job_identity_fields() {
@@ -150,7 +174,8 @@ std::vector<Field<JobSubmission>> request_fields(std::string time_limit) {
             "whole NPUs, on one node; left out: 1"),
       optional("memory", &JobSubmission::memory, job_memory_text(),
                "need per NPU; left out: the smaller of the NPU's memory and the tenant's limit per NPU"),
-      optional("slice", &JobSubmission::slice, text(kNameLengthMax), "a vNPU template; not supported yet"),
+      optional("slice", &JobSubmission::slice, object(slice_request_table()),
+               "a slice of one NPU, instead of npus and memory"),
       optional("share", &JobSubmission::share, text(kNameLengthMax), "a share of one NPU; not supported yet"),
       optional("bandwidth", &JobSubmission::bandwidth_bps, job_rate_text(),
                "booked, not shaped; left out: none"),
@@ -183,22 +208,6 @@ std::vector<Field<JobSubmission>> job_request_fields() {
   return joined(
       request_fields("per attempt; then SIGTERM, after a grace SIGKILL; left out: the tenant's maximum"),
       program_fields());
-}
-
-template <class T>
-Field<T> constant(std::string name, std::string value) {
-  Field<T> field;
-  field.info = FieldInfo{name, '"' + value + '"', true, "always " + value,
-                         R"({"type":"string","const":")" + value + "\"}"};
-  field.read = [value](Reader& reader, const Node& node, T&) {
-    if (node.kind != Node::Kind::kText || node.text != value) {
-      reader.bad_value(node, "input.bad_value", '"' + value + '"');
-    }
-  };
-  field.write = [name = std::move(name), value = std::move(value)](const T&, Node& object) {
-    object.add(name, Node::of(value));
-  };
-  return field;
 }
 
 std::vector<Field<TenantDoc>> tenant_body_fields() {
@@ -251,13 +260,30 @@ const Table<Quota>& quota_table() {
   return table;
 }
 
+const Table<SliceRequest>& slice_request_table() {
+  static const Table<SliceRequest> table{
+      "SliceRequest",
+      "A slice of one NPU: the smallest template with at least this much of both, or the whole NPU.",
+      {
+          optional("memory", &SliceRequest::memory, job_memory_text(),
+                   "nominal; left out: as much as comes with the cores"),
+          optional("aiCores", &SliceRequest::ai_cores, int32_range(0, 1'000'000),
+                   "left out: as many as come with the memory"),
+      },
+      nullptr,
+      std::string(kSliceSizeRule)};
+  return table;
+}
+
 const Table<JobSubmission>& job_submission_table() {
   static const Table<JobSubmission> table = [] {
     Table<JobSubmission> made{"JobSubmission", "Body of POST /v1/jobs.",
-                              joined(job_identity_fields(), job_request_fields()), nullptr};
+                              joined(job_identity_fields(), job_request_fields()), nullptr,
+                              std::string(kSliceRule)};
     made.check = [](Reader& reader, const Node& node, const JobSubmission& job) {
       check_job_name(reader, node, job);
       check_program(reader, node, job);
+      check_slice(reader, node, job);
     };
     return made;
   }();
@@ -270,7 +296,11 @@ const Table<LeaseRequest>& lease_request_table() {
       joined(job_identity_fields(),
              request_fields("then the holder is asked to release it, and after a grace it is taken back; "
                             "left out: the tenant's maximum")),
-      check_job_name};
+      [](Reader& reader, const Node& node, const JobSubmission& job) {
+        check_job_name(reader, node, job);
+        check_slice(reader, node, job);
+      },
+      std::string(kSliceRule)};
   return table;
 }
 
@@ -291,7 +321,11 @@ const Table<JobSubmission>& job_metadata_table() {
 
 const Table<JobSubmission>& job_spec_table() {
   static const Table<JobSubmission> table{"JobSpec", "spec of kind Job.", job_request_fields(),
-                                          check_program};
+                                          [](Reader& reader, const Node& node, const JobSubmission& job) {
+                                            check_program(reader, node, job);
+                                            check_slice(reader, node, job);
+                                          },
+                                          std::string(kSliceRule)};
   return table;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/quote.h"
 #include "wire/codecs.h"
 #include "wire/schema.h"
 
@@ -17,7 +18,7 @@ tl::unexpected<Error> malformed(std::string_view text, std::string_view field, c
                                 std::string hint = {}) {
   return fail(Code::kInvalidArgument, "input.bad_value",
               std::string(field) + " must be " + wanted + ", not " + quoted(text), std::move(hint),
-              {{"field", std::string(field)}, {"value", std::string(text.substr(0, 64))}});
+              {{"field", std::string(field)}, {"value", std::string(cut_text(text))}});
 }
 
 bool is_lower_or_digit(char c) {
@@ -178,7 +179,7 @@ Result<TimeMs> parse_time(std::string_view text, std::string_view field) {
               take_digits(rest, 2, hour) && take_character(rest, ':') && take_digits(rest, 2, minute) &&
               take_character(rest, ':') && take_digits(rest, 2, second);
   if (good && take_character(rest, '.')) good = take_digits(rest, 3, milli);
-  good = good && rest == "Z" && hour < 24 && minute < 60 && second < 60;
+  good = good && rest == "Z" && year >= 1970 && hour < 24 && minute < 60 && second < 60;
   const std::chrono::year_month_day date{std::chrono::year(year),
                                          std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};

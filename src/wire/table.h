@@ -40,9 +40,10 @@ struct Table {
   std::string doc;
   std::vector<Field<T>> fields;
   std::function<void(Reader&, const Node&, const T&)> check;  // of the whole, after the fields; may be empty
+  std::string rule = {};  // JSON Schema of what `check` asks, where a client can be told of it
 
   DocumentInfo info() const {
-    DocumentInfo result{name, doc, {}};
+    DocumentInfo result{name, doc, {}, rule};
     for (const Field<T>& field : fields) result.fields.push_back(field.info);
     return result;
   }
@@ -167,6 +168,7 @@ void read_fields(Reader& reader, const Table<T>& table, const Node& node, T& int
 template <class T>
 Node write_fields(const Table<T>& table, const T& from) {
   Node object = Node::object();
+  object.members.reserve(table.fields.size());
   for (const Field<T>& field : table.fields) field.write(from, object);
   return object;
 }

@@ -3,7 +3,10 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <string>
+#include <variant>
 
 #include "wire/catalogue.h"
 #include "wire/phrases.h"
@@ -34,6 +37,10 @@ Dimension dimension_of(const Blocker& blocker) {
     case ReasonCode::kNpusUnhealthy:
     case ReasonCode::kNpusKept:
     case ReasonCode::kNpusNever:
+    case ReasonCode::kSlotsBusy:
+    case ReasonCode::kMemoryBusy:
+    case ReasonCode::kSlicesResidual:
+    case ReasonCode::kAiCoresNever:
       return Dimension::kNpus;
     case ReasonCode::kQuotaMemoryTotal:
     case ReasonCode::kQuotaMemoryTotalNever:
@@ -101,6 +108,42 @@ std::string unhealthy_phrase(const Blocker& blocker, const Names& names, Languag
   return chinese ? "（" + all + "）" : " (" + all + ")";
 }
 
+// "slice 100 (vir04) of NPU 7": where they are, so that who must can return them.
+std::string residual_phrase(const Blocker& blocker, const Names& names, Language language) {
+  const bool chinese = language == Language::kChinese;
+  std::string all;
+  for (const ResidualSlice& residual : blocker.residual) {
+    const std::string npu = names.npu ? names.npu(residual.npu) : std::string();
+    if (npu.empty()) continue;
+    if (!all.empty()) all += chinese ? "、" : ", ";
+    if (chinese) all.append(npu).append(" 的");
+    all.append(chinese ? "切片 " : "slice ").append(std::to_string(residual.slice.id));
+    if (!residual.slice.template_name.empty())
+      all.append(" (").append(residual.slice.template_name).append(")");
+    if (!chinese) all.append(" of ").append(npu);
+  }
+  if (all.empty()) return {};
+  return (chinese ? "：" : ": ") + all;
+}
+
+// "2 NPUs of one node", "a slice of 4GiB and 2 AI cores".
+std::string need_phrase(const JobSpec& spec, const Blocker& blocker, Language language) {
+  const bool chinese = language == Language::kChinese;
+  const Request& request = spec.request;
+  if (request.kind != RequestKind::kSlice) {
+    const std::string npus = format_amount(Dimension::kNpus, blocker.asked, language);
+    return chinese ? "同一节点上的 " + npus : npus + " of one node";
+  }
+  std::string size;
+  if (request.memory_per_npu.count > 0) size = format_bytes(request.memory_per_npu);
+  if (request.ai_cores > 0) {
+    if (!size.empty()) size += chinese ? "、" : " and ";
+    size += format_amount(Dimension::kAiCores, request.ai_cores, language);
+  }
+  if (size.empty()) return chinese ? "一个切片" : "a slice";
+  return chinese ? "一个切片（" + size + "）" : "a slice of " + size;
+}
+
 std::string exist_phrase(const Blocker& blocker, Language language) {
   if (blocker.limit <= 0) return {};
   const std::string amount = format_amount(Dimension::kNpus, blocker.limit, language);
@@ -134,26 +177,31 @@ std::string fill(std::string_view text, const JobSpec& spec, const Blocker& bloc
                  Language language) {
   const Dimension dimension = dimension_of(blocker);
   fmt::dynamic_format_arg_store<fmt::format_context> values;
-  const auto set = [&](const char* name, const std::string& value) {
-    values.push_back(fmt::arg(name, value));
+  // A text has one or two of them, and a batch makes a text for each of its jobs.
+  const auto set = [&](const char* name, const auto& value) {
+    const std::string place = std::string("{") + name + '}';
+    if (text.find(place) != std::string_view::npos) values.push_back(fmt::arg(name, std::string(value())));
   };
-  set("tenant", tenant_phrase(spec, blocker, names, language));
-  set("plain_tenant", tenant_or_placeholder(names, blocker.tenant, language));
-  set("asked", format_amount(dimension, blocker.asked, language));
-  set("used", bare_amount(dimension, blocker.used));
-  set("limit", format_amount(dimension, blocker.limit, language));
-  set("limit_option", bare_amount(dimension, blocker.limit));
-  set("free", counted(blocker.free, language));
-  set("unhealthy", counted(blocker.unhealthy, language));
-  set("unhealthy_npus", unhealthy_phrase(blocker, names, language));
-  set("holders", holders_phrase(blocker, names, language));
-  set("exist", exist_phrase(blocker, language));
-  set("allowed",
-      blocker.reason == ReasonCode::kQuotaPriority ? allowed_phrase(blocker, language) : std::string());
-  set("kept_for", job_name(blocker.kept_for, names));
-  set("kept_id", blocker.kept_for.valid() ? format_job_id(blocker.kept_for) : "JOB");
-  set("memory", format_bytes(spec.request.memory_per_npu));
-  set("priority", std::string(to_string(spec.priority)));
+  const bool by_priority = blocker.reason == ReasonCode::kQuotaPriority;
+  set("tenant", [&] { return tenant_phrase(spec, blocker, names, language); });
+  set("plain_tenant", [&] { return tenant_or_placeholder(names, blocker.tenant, language); });
+  set("asked", [&] { return format_amount(dimension, blocker.asked, language); });
+  set("used", [&] { return bare_amount(dimension, blocker.used); });
+  set("limit", [&] { return format_amount(dimension, blocker.limit, language); });
+  set("limit_option", [&] { return bare_amount(dimension, blocker.limit); });
+  set("free", [&] { return counted(blocker.free, language); });
+  set("unhealthy", [&] { return counted(blocker.unhealthy, language); });
+  set("unhealthy_npus", [&] { return unhealthy_phrase(blocker, names, language); });
+  set("holders", [&] { return holders_phrase(blocker, names, language); });
+  set("exist", [&] { return exist_phrase(blocker, language); });
+  set("allowed", [&] { return by_priority ? allowed_phrase(blocker, language) : std::string(); });
+  set("need", [&] { return need_phrase(spec, blocker, language); });
+  set("cut", [&] { return counted(blocker.cut, language); });
+  set("residual", [&] { return residual_phrase(blocker, names, language); });
+  set("kept_for", [&] { return job_name(blocker.kept_for, names); });
+  set("kept_id", [&] { return blocker.kept_for.valid() ? format_job_id(blocker.kept_for) : "JOB"; });
+  set("memory", [&] { return format_bytes(spec.request.memory_per_npu); });
+  set("priority", [&] { return to_string(spec.priority); });
   return fmt::vformat(fmt::string_view(text.data(), text.size()), values);
 }
 
@@ -177,6 +225,10 @@ bool has_numbers(const Blocker& blocker) {
     case ReasonCode::kNpusBusy:
     case ReasonCode::kNpusUnhealthy:
     case ReasonCode::kNpusNever:
+    case ReasonCode::kSlotsBusy:
+    case ReasonCode::kMemoryBusy:
+    case ReasonCode::kSlicesResidual:
+    case ReasonCode::kAiCoresNever:
       return blocker.asked > 0;
     case ReasonCode::kQuotaNpus:
     case ReasonCode::kQuotaMemoryTotal:
@@ -194,7 +246,7 @@ bool has_numbers(const Blocker& blocker) {
   return false;
 }
 
-Details details_of(const Blocker& blocker, const Names& names) {
+Details details_of(const Request& request, const Blocker& blocker, const Names& names) {
   Details details;
   const bool is_capacity = !blocker.tenant.valid();
   if (!is_capacity && names.tenant) {
@@ -212,6 +264,11 @@ Details details_of(const Blocker& blocker, const Names& names) {
   if (is_capacity) {
     details.emplace_back("free", blocker.free);
     details.emplace_back("unhealthy", blocker.unhealthy);
+    if (blocker.cut > 0) details.emplace_back("cut", blocker.cut);
+    if (request.kind == RequestKind::kSlice) {
+      details.emplace_back("sliceMemory", request.memory_per_npu.count);
+      details.emplace_back("sliceAiCores", std::int64_t{request.ai_cores});
+    }
   }
   if (blocker.kept_for.valid()) details.emplace_back("keptFor", format_job_id(blocker.kept_for));
   if (!blocker.holders.empty()) {
@@ -222,11 +279,69 @@ Details details_of(const Blocker& blocker, const Names& names) {
   return details;
 }
 
-}  // namespace
-
-Language language_of(std::string_view locale) {
-  return locale.starts_with("zh") ? Language::kChinese : Language::kEnglish;
+// "j-17"; an invalid one for anything else.
+JobId read_job_id(std::string_view text) {
+  std::uint64_t number = 0;
+  if (!text.starts_with("j-")) return {};
+  const auto [end, problem] = std::from_chars(text.data() + 2, text.data() + text.size(), number);
+  return problem == std::errc{} && end == text.data() + text.size() ? JobId(number) : JobId();
 }
+
+// A blocker again, of what a reason tells about it. Jobs have their ids for names, the tenant its own.
+class ToldReason {
+ public:
+  ToldReason(const ReasonView& told, ReasonCode code) : told_(told) {
+    blocker_.reason = code;
+    if (!text("tenant").empty()) blocker_.tenant = spec_.tenant = TenantId(1);
+    blocker_.asked = number("asked");
+    blocker_.used = number("used");
+    blocker_.limit = number("limit");
+    blocker_.free = number("free");
+    blocker_.unhealthy = number("unhealthy");
+    blocker_.cut = number("cut");
+    if (find<std::int64_t>("sliceMemory") != nullptr) {
+      spec_.request.kind = RequestKind::kSlice;
+      spec_.request.memory_per_npu = Bytes(number("sliceMemory"));
+      spec_.request.ai_cores = static_cast<std::int32_t>(number("sliceAiCores"));
+    }
+    blocker_.kept_for = read_job_id(text("keptFor"));
+    std::string_view holders = text("holders");
+    while (!holders.empty()) {
+      const std::size_t comma = std::min(holders.find(','), holders.size());
+      blocker_.holders.push_back(read_job_id(holders.substr(0, comma)));
+      holders.remove_prefix(std::min(comma + 1, holders.size()));
+    }
+  }
+
+  ReasonView in(Language language) const {
+    Names names;
+    names.tenant = [this](TenantId) { return std::string(text("tenant")); };
+    return make_reason(spec_, blocker_, names, language);
+  }
+
+ private:
+  template <class T>
+  const T* find(std::string_view name) const {
+    for (const auto& [key, value] : told_.details) {
+      if (key == name) return std::get_if<T>(&value);
+    }
+    return nullptr;
+  }
+  std::string_view text(std::string_view name) const {
+    const auto* found = find<std::string>(name);
+    return found == nullptr ? std::string_view() : std::string_view(*found);
+  }
+  std::int64_t number(std::string_view name) const {
+    const auto* found = find<std::int64_t>(name);
+    return found == nullptr ? 0 : *found;
+  }
+
+  const ReasonView& told_;
+  JobSpec spec_;
+  Blocker blocker_;
+};
+
+}  // namespace
 
 std::string format_job_id(JobId job) {
   return job.valid() ? "j-" + std::to_string(job.value) : "(none)";
@@ -305,7 +420,18 @@ ReasonView make_reason(const JobSpec& spec, const Blocker& blocker, const Names&
   view.code = token(blocker.reason);
   view.message = fill(chinese ? words->chinese : words->english, spec, blocker, names, language);
   view.hint = fill(chinese ? words->chinese_hint : words->english_hint, spec, blocker, names, language);
-  view.details = details_of(blocker, names);
+  view.details = details_of(spec.request, blocker, names);
+  return view;
+}
+
+ReasonView localised(const ReasonView& told, Language language) {
+  const auto code = find_reason_code(told.code);
+  if (language == Language::kEnglish || !code) return told;
+  const std::string_view words = find_template(*code)->chinese;
+  const bool needs_more =
+      words.find("{memory}") != std::string_view::npos || words.find("{priority}") != std::string_view::npos;
+  ReasonView view = needs_more ? make_reason(*code, language) : ToldReason(told, *code).in(language);
+  view.details = told.details;
   return view;
 }
 

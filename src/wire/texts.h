@@ -14,14 +14,10 @@
 #include "model/reason.h"
 #include "model/tenant.h"
 #include "scheduler/scheduler.h"
+#include "wire/language.h"
 #include "wire/types.h"
 
 namespace tangram::wire {
-
-enum class Language : std::uint8_t { kEnglish, kChinese };
-
-// "zh", "zh_CN.UTF-8", "zh-Hans" -> Chinese; everything else English.
-Language language_of(std::string_view locale);
 
 // How handles are called. A function that has no name for a handle answers "" and the text says "j-17" or "a
 // tenant".
@@ -67,6 +63,14 @@ RemedyView make_remedy(const JobSpec& spec, const Remedy& remedy, const Names& n
 // "job train-017 waits: tenant team-a may hold 4 NPUs and holds 4"
 std::string make_verdict(const JobSpec& spec, const Explanation& explanation, const Names& names,
                          Language language);
+
+// A reason that was told in English, in the language: made anew of its code and its details, without numbers
+// where those do not tell all of them.
+ReasonView localised(const ReasonView& told, Language language);
+
+// Of a job that is not in the queue: "job train-017 runs", "job train-017 has ended: failed, exited with
+// status 1".
+std::string make_verdict(const JobView& job, Language language);
 
 // The whole answer to `why`; `job` is the job's view.
 WhyView make_why(JobView job, const JobSpec& spec, const Explanation& explanation, const Names& names,

@@ -47,13 +47,21 @@ struct TenantDoc {
   friend bool operator==(const TenantDoc&, const TenantDoc&) = default;
 };
 
+// A slice of one NPU as it is asked for: at least one of the two.
+struct SliceRequest {
+  std::optional<Bytes> memory;  // nominal; absent: as much as comes with the cores
+  std::int32_t ai_cores = 0;    // 0: as many as come with the memory
+
+  friend bool operator==(const SliceRequest&, const SliceRequest&) = default;
+};
+
 struct JobSubmission {
   std::string tenant;  // absent for a caller that is a tenant: its own
   std::string name;    // absent: the id; unique among the tenant's unfinished jobs
   std::int64_t npus = 1;
-  std::optional<Bytes> memory;       // need per NPU; absent: the smaller of the NPU's and the tenant's limit
-  std::optional<std::string> slice;  // refused with a reason for now
-  std::optional<std::string> share;  // refused with a reason for now
+  std::optional<Bytes> memory;        // need per NPU; absent: the smaller of the NPU's and the tenant's limit
+  std::optional<SliceRequest> slice;  // instead of whole NPUs: npus stays 1, memory is its own
+  std::optional<std::string> share;   // refused with a reason for now
   std::int64_t bandwidth_bps = 0;
   Priority priority = Priority::kNormal;
   std::optional<std::int64_t> time_limit_ms;  // absent: the tenant's maximum
@@ -91,6 +99,18 @@ struct ReasonView {
   friend bool operator==(const ReasonView&, const ReasonView&) = default;
 };
 
+// A slice that a job has. `memory` is nominal, and what is charged; a program inside finds `usable_memory`.
+struct SliceView {
+  std::string template_name;
+  Bytes memory;
+  Bytes usable_memory;
+  std::int32_t ai_cores = 0;
+  std::optional<std::int32_t> vgroup;
+  std::optional<std::uint32_t> id;  // of the driver; of an attempt that starts or runs
+
+  friend bool operator==(const SliceView&, const SliceView&) = default;
+};
+
 struct JobView {
   std::string id;  // "j-17"
   JobKind kind = JobKind::kProgram;
@@ -102,6 +122,7 @@ struct JobView {
   std::optional<std::int64_t> position;  // in the queue, from 1
   std::int64_t npus_requested = 1;
   std::optional<Bytes> memory_per_npu;
+  std::optional<SliceRequest> slice_requested;
   std::int64_t bandwidth_bps = 0;
   std::optional<std::int64_t> time_limit_ms;
   bool no_wait = false;
@@ -110,6 +131,7 @@ struct JobView {
   std::int32_t restarts = 0;
   std::int32_t attempt = 0;
   std::vector<std::uint32_t> npus;  // physical ids held, or held last; the first is the primary device
+  std::optional<SliceView> slice;   // of that NPU; absent: all of it, also where a slice was asked for
   std::map<std::string, std::string> labels;
   std::vector<std::string> command;  // arguments may be private: only for the operator and the own tenant
   std::string workdir;
@@ -136,6 +158,22 @@ struct LeaseView {
   friend bool operator==(const LeaseView&, const LeaseView&) = default;
 };
 
+// One slice that stands on an NPU.
+struct NpuSliceView {
+  std::string template_name;  // empty: not told
+  std::optional<std::int32_t> vgroup;
+  std::optional<Bytes> memory;  // nominal; of a job's
+  std::optional<Bytes> usable_memory;
+  std::optional<std::int64_t> ai_cores;
+  std::optional<std::uint32_t> id;  // of the driver
+  bool residual = false;            // nobody's any more, and not returned yet
+  std::string tenant;               // as of an NPU
+  std::string job;
+  std::string job_name;
+
+  friend bool operator==(const NpuSliceView&, const NpuSliceView&) = default;
+};
+
 struct NpuStatusView {
   std::uint32_t npu = 0;  // physical id
   std::string chip;
@@ -152,6 +190,7 @@ struct NpuStatusView {
   std::string tenant;                       // who holds it; empty: nobody, or not for this caller's eyes
   std::string job;                          // id
   std::string job_name;
+  std::vector<NpuSliceView> slices;  // those of jobs, then others
 
   friend bool operator==(const NpuStatusView&, const NpuStatusView&) = default;
 };
@@ -161,7 +200,7 @@ struct StatusView {
   std::string node;
   std::string driver_version;  // empty: unknown
   bool devices_available = false;
-  std::string devices_note;  // why not, with the remedy
+  std::string devices_note;  // why not, with the remedy; or what to know of a driver that answers
   std::vector<NpuStatusView> npus;
   std::int64_t npus_free = 0;
   std::int64_t jobs_running = 0;

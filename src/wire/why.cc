@@ -7,9 +7,16 @@
 #include "wire/phrases.h"
 #include "wire/schema.h"
 #include "wire/texts.h"
+#include "wire/words.h"
 
 namespace tangram::wire {
 namespace {
+
+constexpr Text kRuns{"job {job} runs", "任务 {job} 运行中"};
+constexpr Text kIsStarting{"job {job} is starting", "任务 {job} 启动中"};
+constexpr Text kHasEnded{"job {job} has ended: {outcome}", "任务 {job} 已结束：{outcome}"};
+constexpr Text kHasEndedBecause{"job {job} has ended: {outcome}, {message}",
+                                "任务 {job} 已结束：{outcome}，{message}"};
 
 std::string in_language(Language language, const std::string& english, const std::string& chinese) {
   return language == Language::kChinese ? chinese : english;
@@ -35,8 +42,14 @@ std::string job_words(const std::vector<JobId>& jobs) {
 
 // The same job asked for otherwise. Its environment is not shown to anybody, so it is not repeated here.
 std::string submit_command(const JobView& job, std::int64_t npus, std::optional<Bytes> memory) {
-  std::string command = "tangram submit --tenant " + job.tenant + " --npus " + std::to_string(npus);
-  if (memory) command += " --memory " + format_bytes(*memory);
+  std::string command = "tangram submit --tenant " + job.tenant;
+  if (job.slice_requested) {
+    command += " --slice " + format_bytes(memory.value_or(Bytes()));
+    if (job.slice_requested->ai_cores > 0) command += ',' + std::to_string(job.slice_requested->ai_cores);
+  } else {
+    command += " --npus " + std::to_string(npus);
+    if (memory) command += " --memory " + format_bytes(*memory);
+  }
   command += " --priority " + std::string(to_string(job.priority));
   if (job.time_limit_ms) command += " --time-limit " + format_duration_ms(*job.time_limit_ms);
   if (job.bandwidth_bps > 0) command += " --bandwidth " + format_bits_per_second(job.bandwidth_bps);
@@ -63,6 +76,8 @@ JobView view_of_spec(const JobSpec& spec, const Names& names) {
   if (spec.time_limit_ms < kUnlimited) view.time_limit_ms = spec.time_limit_ms;
   view.restart = spec.restart;
   view.restarts_max = spec.restarts_max;
+  if (spec.request.kind == RequestKind::kSlice)
+    view.slice_requested = SliceRequest{{}, spec.request.ai_cores};
   return view;
 }
 
@@ -108,6 +123,14 @@ RemedyView remedy_of(const JobSpec& spec, const JobView& job, const Remedy& reme
       view.command = submit_command(job, remedy.npus, memory_of(spec));
       return view;
     case Remedy::Kind::kLessMemory:
+      if (spec.request.kind == RequestKind::kSlice) {
+        const std::string from = format_bytes(spec.request.memory_per_npu);
+        const std::string to = format_bytes(remedy.memory_per_npu);
+        view.text = in_language(language, "submit it with a slice of " + to + " instead of " + from,
+                                "改为请求 " + to + " 的切片（原为 " + from + "）");
+        view.command = submit_command(job, 1, remedy.memory_per_npu);
+        return view;
+      }
       view.text = in_language(language,
                               "submit it with " + format_bytes(remedy.memory_per_npu) +
                                   " per NPU instead of " + format_bytes(spec.request.memory_per_npu),
@@ -136,8 +159,8 @@ std::string make_verdict(const JobSpec& spec, const Explanation& explanation, co
   const std::string job = in_language(language, "job ", "任务 ") + job_name(spec.id, names);
   const bool queued = explanation.state == JobState::kReady || explanation.state == JobState::kWaiting;
   if (!queued) {
-    return job + in_language(language, " is " + std::string(to_string(explanation.state)),
-                             " 的状态为 " + std::string(to_string(explanation.state)));
+    const std::string state(word(explanation.state, language));
+    return job + in_language(language, " is " + state, " " + state);
   }
   if (explanation.blockers.empty()) {
     return job + in_language(language, " is ready to start: nothing is in its way", " 可以启动：没有阻碍");
@@ -149,6 +172,15 @@ std::string make_verdict(const JobSpec& spec, const Explanation& explanation, co
       never ? in_language(language, " cannot run as things are: ", " 在当前条件下无法运行：")
             : in_language(language, " waits: ", " 等待中：");
   return job + verb + make_reason(spec, first, names, language).message;
+}
+
+std::string make_verdict(const JobView& job, Language language) {
+  if (job.state == JobState::kRunning) return fill(kRuns, language, {{"job", job.name}});
+  if (job.state == JobState::kStarting) return fill(kIsStarting, language, {{"job", job.name}});
+  const std::string_view outcome = word(job.outcome.value_or(Outcome::kLost), language);
+  if (job.message.empty()) return fill(kHasEnded, language, {{"job", job.name}, {"outcome", outcome}});
+  return fill(kHasEndedBecause, language,
+              {{"job", job.name}, {"outcome", outcome}, {"message", job.message}});
 }
 
 WhyView make_why(JobView job, const JobSpec& spec, const Explanation& explanation, const Names& names,

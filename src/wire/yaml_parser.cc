@@ -167,9 +167,6 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(Node node, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (open_.size() >= kDepthMax) throw too_deep(mark);
-    if (!open_.empty() && open_.back().node.kind == Node::Kind::kObject && !open_.back().has_key) {
-      throw Refused{error_at(mark, "input.syntax", "a field name must be a text", "quote it")};
-    }
     Open entry;
     entry.node = std::move(node);
     entry.anchor = anchor;
@@ -205,7 +202,11 @@ class TreeBuilder : public YAML::EventHandler {
       into.member = Member();
       into.has_key = false;
     } else {
-      if (!node.items.empty() || !node.members.empty() || node.kind == Node::Kind::kNull) {
+      if (node.kind == Node::Kind::kList || node.kind == Node::Kind::kObject) {
+        throw Refused{error_at(mark, "input.syntax", "a field name must be a text, not a list or a mapping",
+                               "check the braces and brackets around that place")};
+      }
+      if (node.kind == Node::Kind::kNull) {
         throw Refused{error_at(mark, "input.syntax", "a field name must be a text", "quote it")};
       }
       into.member.key = std::move(node.text);
@@ -257,12 +258,17 @@ Result<std::vector<Node>> parse_yaml(std::string_view text, std::size_t bytes_ma
   if (!is_utf8(text)) {
     return fail(Code::kInvalidArgument, "input.syntax", "the text is not UTF-8", "save the file as UTF-8");
   }
+  // The parser takes a text with a NUL among its first bytes for UTF-16 or UTF-32.
+  if (text.find('\0') != std::string_view::npos) {
+    return fail(Code::kInvalidArgument, "input.syntax", "the text holds a NUL byte",
+                "save the file as UTF-8");
+  }
   try {
     return parse_stream(std::string(text), documents_max);
   } catch (const Refused& refused) {
     return fail(refused.error);
   } catch (const YAML::Exception& exception) {
-    return fail(error_at(exception.mark, "input.syntax", "not valid YAML: " + exception.msg,
+    return fail(error_at(exception.mark, "input.syntax", "not valid YAML: " + printable(exception.msg),
                          "check the indentation and the quotes around that place"));
   }
 }

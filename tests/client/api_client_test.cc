@@ -25,6 +25,13 @@ std::string job_json(const std::string& id) {
   return wire::write(view);
 }
 
+ApiClientOptions to_socket(const std::string& path, milliseconds timeout) {
+  ApiClientOptions options;
+  options.socket_path = path;
+  options.timeout = timeout;
+  return options;
+}
+
 class ApiClientTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -32,7 +39,7 @@ class ApiClientTest : public testing::Test {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     net::ServerOptions options;
-    options.endpoint = net::UnixEndpoint{socket(), 0600, std::nullopt, std::nullopt};
+    options.endpoints = {net::UnixEndpoint{socket(), 0600, std::nullopt, std::nullopt}};
     auto server =
         net::HttpServer::start(options, [this](const net::Request& request, net::Responder responder) {
           serve(request, std::move(responder));
@@ -59,7 +66,7 @@ class ApiClientTest : public testing::Test {
     return index < requests_.size() ? requests_[index] : net::Request{};
   }
 
-  ApiClient client() { return ApiClient({socket(), milliseconds(5'000)}); }
+  ApiClient client() { return ApiClient(to_socket(socket(), milliseconds(5'000))); }
 
  private:
   void serve(const net::Request& request, net::Responder responder) {
@@ -213,29 +220,110 @@ TEST_F(ApiClientTest, WaitSaysHowLong) {
   EXPECT_EQ(parameter(asked(), "timeout"), "30s");
 }
 
-// Without it bytes of a log could be lost, or a cut at its front go unnoticed.
-TEST_F(ApiClientTest, LogsComeWholeWithTheirOffset) {
+// Without it bytes of a log could be lost.
+TEST_F(ApiClientTest, LogsComeWhole) {
   answer(200, "line 1\nline 2\n");
   std::string text;
-  const auto first = client().logs("j-1", {2, 7, true}, [&](std::string_view chunk) {
+  LogRequest request{2, 7, false};
+  const auto done = client().logs("j-1", request, [&](std::string_view chunk) {
     text += chunk;
     return true;
   });
-  ASSERT_TRUE(first) << first.error().to_string();
-  EXPECT_EQ(*first, 100);
+  ASSERT_TRUE(done) << done.error().to_string();
   EXPECT_EQ(text, "line 1\nline 2\n");
   EXPECT_EQ(parameter(asked(), "attempt"), "2");
   EXPECT_EQ(parameter(asked(), "offset"), "7");
+}
+
+// Without it a follower that was interrupted could lose bytes or get them twice, also where the log was cut.
+TEST_F(ApiClientTest, AFollowedLogGoesOnWhereItBroke) {
+  answer(200, ": hello\n\nid: 107\ndata: bGluZSAxCg==\n\nid: 1000\ndata: AAH/\n\nid: 2000\nda");
+  std::string text;
+  LogRequest request{std::nullopt, 100, true};
+  const auto take = [&](std::string_view chunk) {
+    text += chunk;
+    return true;
+  };
+  const auto broken = client().logs("j-1", request, take);
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().reason, "client.connection_lost");
+  EXPECT_EQ(asked().headers.get("Accept"), "text/event-stream");
+  EXPECT_EQ(parameter(asked(), "offset"), "100");
   EXPECT_EQ(parameter(asked(), "follow"), "true");
+  EXPECT_EQ(text, std::string("line 1\n\0\1\xff", 10));
+  EXPECT_EQ(request.offset, 1000);
+  answer(200, "id: 1001\ndata: eA==\n\nevent: end\ndata:\n\n");
+  ASSERT_TRUE(client().logs("j-1", request, take));
+  EXPECT_EQ(parameter(asked(1), "offset"), "1000");
+  EXPECT_EQ(text.back(), 'x');
+  EXPECT_EQ(request.offset, 1001);
+}
+
+// Without it a client that comes back would miss events or get them twice, or take the end of a stream for
+// its own.
+TEST_F(ApiClientTest, FollowedEventsMoveTheCursor) {
+  const std::string event =
+      R"({"cursor":"7.1","at":"2026-01-01T00:00:00.000Z","type":"job.running","later":1})";
+  answer(200, "id: 6\n\nid: 7.1\ndata: " + event + "\n\n: keep-alive\nid: 9\n\n");
+  std::string cursor = "5";
+  std::vector<FollowedEvent> seen;
+  const EventQuery query{"team-a", "team-a/x", 3, {"job.running", "npu.*"}};
+  const auto ended = client().follow_events(query, cursor, [&](std::span<const FollowedEvent> events) {
+    seen.insert(seen.end(), events.begin(), events.end());
+    return true;
+  });
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().reason, "client.connection_lost");
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].view.type, "job.running");
+  EXPECT_EQ(seen[0].json, event);
+  EXPECT_EQ(cursor, "9");
+  EXPECT_EQ(parameter(asked(), "after"), "5");
+  EXPECT_EQ(parameter(asked(), "tenant"), "team-a");
+  EXPECT_EQ(parameter(asked(), "job"), "team-a/x");
+  EXPECT_EQ(parameter(asked(), "npu"), "3");
+  EXPECT_EQ(asked().query.all("type").size(), 2U);
+}
+
+// Without it a stream that ends because its events are gone would be asked for again and again.
+TEST_F(ApiClientTest, AProblemInAStreamIsThatError) {
+  const Error gone{Code::kFailedPrecondition, "events.cursor.gone", "gone", "start anew", {}, nullptr};
+  answer(200, "event: problem\ndata: " + wire::write_problem(gone) + "\n\n");
+  std::string cursor;
+  const auto ended = client().follow_events({}, cursor, [](auto) { return true; });
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().reason, "events.cursor.gone");
+  EXPECT_EQ(ended.error().code, Code::kFailedPrecondition);
+  answer(410, wire::write_problem(gone));
+  EXPECT_EQ(client().follow_events({}, cursor, [](auto) { return true; }).error().reason,
+            "events.cursor.gone");
+}
+
+// Without it the past could be asked for in other words than the service understands.
+TEST_F(ApiClientTest, HistoryAsksForAPage) {
+  answer(200,
+         R"({"items":[{"cursor":"7.1","at":"2026-01-01T00:00:00.000Z","type":"job.running"}],"next":"7.1"})");
+  const auto list = client().history({{"", "j-1", {}, {}}, "", "9.0", true, 50});
+  ASSERT_TRUE(list) << list.error().to_string();
+  EXPECT_EQ(list->next, "7.1");
+  ASSERT_EQ(list->items.size(), 1U);
+  EXPECT_EQ(asked().path, "/v1/history");
+  EXPECT_EQ(parameter(asked(), "job"), "j-1");
+  EXPECT_EQ(parameter(asked(), "before"), "9.0");
+  EXPECT_EQ(parameter(asked(), "newest"), "true");
+  EXPECT_EQ(parameter(asked(), "limit"), "50");
 }
 
 // Without it the text of a refusal would be shown as the log.
 TEST_F(ApiClientTest, RefusedLogsAreAnErrorAndNoText) {
-  answer(404, wire::write_problem({Code::kNotFound, "job.unknown", "there is no job x", "", {}, nullptr}));
   bool called = false;
-  const auto first = client().logs("x", {}, [&](std::string_view) { return called = true; });
-  ASSERT_FALSE(first);
-  EXPECT_EQ(first.error().reason, "job.unknown");
+  for (const bool follow : {false, true}) {
+    answer(404, wire::write_problem({Code::kNotFound, "job.unknown", "there is no job x", "", {}, nullptr}));
+    LogRequest request{std::nullopt, 0, follow};
+    const auto done = client().logs("x", request, [&](std::string_view) { return called = true; });
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().reason, "job.unknown");
+  }
   EXPECT_FALSE(called);
 }
 
@@ -251,7 +339,7 @@ TEST_F(ApiClientTest, ApplySaysWhatItSends) {
 
 // Without it a daemon that is down could not be told from one that says no.
 TEST(ApiClientUnreachable, IsUnavailableWithAHint) {
-  ApiClient client({"/nonexistent/tangram.sock", milliseconds(1'000)});
+  ApiClient client(to_socket("/nonexistent/tangram.sock", milliseconds(1'000)));
   const auto status = client.status();
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kUnavailable);

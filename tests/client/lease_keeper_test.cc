@@ -50,7 +50,10 @@ class LeaseKeeperTest : public testing::Test {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     come();
-    api = std::make_unique<ApiClient>(ApiClientOptions{folder_ + "/s", milliseconds(5'000)});
+    ApiClientOptions to_socket;
+    to_socket.socket_path = folder_ + "/s";
+    to_socket.timeout = milliseconds(5'000);
+    api = std::make_unique<ApiClient>(to_socket);
   }
   void TearDown() override {
     go();
@@ -60,7 +63,7 @@ class LeaseKeeperTest : public testing::Test {
 
   void come() {
     net::ServerOptions options;
-    options.endpoint = net::UnixEndpoint{folder_ + "/s", 0600, std::nullopt, std::nullopt};
+    options.endpoints = {net::UnixEndpoint{folder_ + "/s", 0600, std::nullopt, std::nullopt}};
     auto server =
         net::HttpServer::start(options, [this](const net::Request& request, net::Responder responder) {
           Handler handler;

@@ -198,11 +198,12 @@ class OnTheMachine(unittest.TestCase):
         board = npu_smi("info", "-t", "board", "-i", "0")
         self.assertEqual(board.returncode, 0)
         self.assertRegex(board.stdout, r"NPU ID +: 0\n[^$]*Model +: 910B4")
-        # The real tool has no such type; it lists processes by proc-mem.
+        # The tool wants to know of which NPU.
         process = npu_smi("info", "-t", "proc")
-        self.assertEqual(process.stdout, "This device does not support querying proc.\n")
+        self.assertIn("Must input parameter of -i.", process.stdout)
         self.assertNotEqual(process.returncode, 0)
-        self.assertEqual(npu_smi("info", "-t", "proc-mem", "-i", "0", "-c", "0").stdout, "\tNo process in device.\n")
+        for kind in ("proc", "proc-mem"):
+            self.assertEqual(npu_smi("info", "-t", kind, "-i", "0", "-c", "0").stdout, "\tNo process in device.\n")
 
     def test_q4_batch(self):
         """Without it one wait at the end could return before all of the batch is done."""

@@ -60,10 +60,7 @@ TEST_F(ClientTest, SaysHowToStartADaemonThatIsAway) {
   EXPECT_EQ(missing.error().hint, "start it");
   EXPECT_NE(missing.error().message.find(socket_path()), std::string::npos);
 
-  EXPECT_EQ(HttpClient(ClientOptions{std::string(200, 'x'), "h", 1, 1})
-                .request({}, milliseconds(10))
-                .error()
-                .reason,
+  EXPECT_EQ(HttpClient(to_socket(std::string(200, 'x'))).request({}, milliseconds(10)).error().reason,
             "client.unreachable");
 }
 
@@ -162,7 +159,9 @@ TEST_F(ClientTest, BoundsTheAnswer) {
     response.body = std::string(2000, 'x');
     responder.send(std::move(response));
   });
-  HttpClient http(ClientOptions{socket_path(), "", 1000, 1});
+  ClientOptions options = to_socket(socket_path());
+  options.body_bytes_max = 1000;
+  HttpClient http(options);
   const auto answer = http.request({}, milliseconds(5000));
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().reason, "client.answer.too_large");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/quote.h"
+
 namespace tangram::net {
 namespace {
 
@@ -43,6 +45,19 @@ TEST(Query, RefusesBrokenEscapes) {
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().reason, "http.query.invalid");
     EXPECT_EQ(parsed.error().code, Code::kInvalidArgument);
+  }
+}
+
+// Without this, the answer to a broken request, and the log, would carry whatever bytes the request had, at
+// any length.
+TEST(Path, ShowsWhatItRefusesInOneShortLine) {
+  const std::string hostile = "/%\x1b[2J\xff" + std::string(100'000, 'x');
+  for (const std::string& message :
+       {split_path(hostile).error().message, split_path(hostile.substr(1)).error().message,
+        Query::parse(hostile).error().message}) {
+    EXPECT_LT(message.size(), 300U);
+    EXPECT_TRUE(is_utf8(message));
+    EXPECT_EQ(message.find('\x1b'), std::string::npos) << message;
   }
 }
 

@@ -46,6 +46,18 @@ TEST(ServerEvents, AreTheSameHoweverTheyAreCut) {
   }
 }
 
+// Without this, a reader that is cut off would skip an event whose id came and whose data did not.
+TEST(ServerEvents, AnIdCountsWithTheEndOfItsBlock) {
+  ServerEventReader reader;
+  const auto on_event = [](const ServerEvent&) { return true; };
+  ASSERT_TRUE(reader.feed("id: 4\n", on_event));
+  EXPECT_EQ(reader.last_id(), "");
+  ASSERT_TRUE(reader.feed("\nid: 5\ndata: x\n", on_event));
+  EXPECT_EQ(reader.last_id(), "4");
+  ASSERT_TRUE(reader.feed("\n: alive\n\n", on_event));
+  EXPECT_EQ(reader.last_id(), "5");
+}
+
 // Without this, a caller that has enough would be given more.
 TEST(ServerEvents, StopWhenTheCallerHasEnough) {
   ServerEventReader reader;

@@ -119,6 +119,13 @@ class RawClient {
   std::string received_;
 };
 
+inline ClientOptions to_socket(const std::string& path) {
+  ClientOptions options;
+  options.socket_path = path;
+  options.unreachable_hint = "start it";
+  return options;
+}
+
 // A server on a socket of its own with the handler of the test.
 class ServerFixture : public ::testing::Test {
  protected:
@@ -134,7 +141,7 @@ class ServerFixture : public ::testing::Test {
 
   [[nodiscard]] Running serve(Handler handler, ServerLimits limits = {}) {
     ServerOptions options;
-    options.endpoint = UnixEndpoint{socket_path(), 0600, std::nullopt, std::nullopt};
+    options.endpoints = {UnixEndpoint{socket_path(), 0600, std::nullopt, std::nullopt}};
     options.limits = limits;
     auto started = HttpServer::start(std::move(options), std::move(handler));
     if (!started) {
@@ -146,7 +153,7 @@ class ServerFixture : public ::testing::Test {
   }
 
   std::string socket_path() const { return directory_.file("s"); }
-  HttpClient client() const { return HttpClient(ClientOptions{socket_path(), "start it", 64 << 20, 8}); }
+  HttpClient client() const { return HttpClient(to_socket(socket_path())); }
 
   TemporaryDirectory directory_;
   std::unique_ptr<HttpServer> server_;

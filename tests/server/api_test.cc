@@ -154,11 +154,45 @@ INSTANTIATE_TEST_SUITE_P(
                 "capacity.npus.never"},
         BadCall{net::Method::kPost, "/v1/jobs", R"({"tenant":"team-a","command":["/x"],"npus":3})", 422,
                 "quota.npus.above_limit"},
+        BadCall{net::Method::kPost, "/v1/jobs",
+                R"({"tenant":"team-a","command":["/x"],"slice":{"memory":"4GiB"}})", 422,
+                "request.slice.unsupported"},
+        BadCall{net::Method::kPost, "/v1/jobs", R"({"tenant":"team-a","command":["/x"],"slice":"vir04"})",
+                400, "input.wrong_type"},
         BadCall{net::Method::kPost, "/v1/jobs", R"({"tenant":"team-a","command":["/x"],"name":"j-5"})", 400,
                 "input.reserved"},
         BadCall{net::Method::kPost, "/v1/apply", "a: [", 400, "input.syntax"},
         BadCall{net::Method::kGet, "/v1/jobs/j-1/wait?timeout=2h", "", 400, "input.out_of_range"},
         BadCall{net::Method::kGet, "/v1/jobs/j-1/logs?offset=-1", "", 400, "input.out_of_range"}));
+
+// Without it a monitor that asks with HEAD, as many do, would take the daemon for broken.
+TEST_F(ApiTest, HeadIsGetWithoutTheBody) {
+  for (const char* const path :
+       {"/v1/version", "/v1/status", "/v1/jobs?limit=1", "/metrics", "/v1/jobs/j-99"}) {
+    const auto get = api.get(path);
+    const auto head = api.send(api.request(net::Method::kHead, path));
+    EXPECT_EQ(head.status, get.status) << path;
+    EXPECT_EQ(head.headers.get("Content-Type"), get.headers.get("Content-Type")) << path;
+    EXPECT_TRUE(head.headers.get("Content-Length")) << path;
+    EXPECT_TRUE(head.body.empty()) << head.body;
+  }
+  const auto refused = api.send(api.request(net::Method::kHead, "/v1/apply"));
+  EXPECT_EQ(refused.status, 405);
+  EXPECT_EQ(refused.headers.get("Allow"), "POST");
+  EXPECT_EQ(api.send(api.request(net::Method::kPut, "/v1/jobs")).headers.get("Allow"), "POST, GET, HEAD");
+}
+
+// Without it a body that was compressed would be called broken JSON.
+TEST_F(ApiTest, ABodyIsReadAsItIs) {
+  auto request = api.request(net::Method::kPost, "/v1/jobs", kJobOfTeamA);
+  request.headers.set("Content-Encoding", "gzip");
+  const auto refused = api.send(request);
+  EXPECT_EQ(refused.status, 415);
+  EXPECT_EQ(Api::reason(refused), "http.content_encoding.unsupported");
+  EXPECT_THAT(refused.body, HasSubstr("Content-Encoding gzip"));
+  request.headers.set("Content-Encoding", "Identity");
+  EXPECT_EQ(api.send(request).status, 201);
+}
 
 // Without this, a repeat over the wire would make a second job.
 TEST_F(ApiTest, IdempotencyKeyIsAHeader) {

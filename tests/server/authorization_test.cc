@@ -54,6 +54,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{net::Method::kGet, "/v1/jobs/j-1/wait?timeout=1ms", "", 200, 200, 404, 401},
                       Row{net::Method::kGet, "/v1/jobs/j-1/logs", "", 200, 200, 404, 401},
                       Row{net::Method::kPost, "/v1/jobs/j-1/cancel", "", 202, 202, 404, 401},
+                      Row{net::Method::kGet, "/v1/history", "", 200, 200, 200, 401},
+                      Row{net::Method::kGet, "/v1/history?tenant=team-a", "", 200, 200, 404, 401},
+                      Row{net::Method::kGet, "/v1/history?job=train", "", 200, 200, 404, 401},
+                      Row{net::Method::kGet, "/v1/history?npu=0", "", 200, 200, 200, 401},
+                      Row{net::Method::kGet, "/v1/events?tenant=team-a&after=x", "", 400, 400, 400, 401},
+                      Row{net::Method::kGet, "/v1/events?tenant=nobody", "", 404, 404, 404, 401},
                       Row{net::Method::kGet, "/v1/nothing", "", 404, 404, 404, 401}));
 
 // Without this, a tenant would have to say its own name, or could say another's.

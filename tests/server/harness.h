@@ -7,20 +7,46 @@
 
 #include <charconv>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "net/client.h"
 #include "net/server.h"
 #include "server/api.h"
+#include "server/gate.h"
+#include "server/rate_limiter.h"
 #include "service/harness.h"
 #include "wire/errors.h"
 
 namespace tangram::server::testing {
 
+class TestGate final : public net::Gate {
+ public:
+  TestGate(service::Service& service, const ApiParts& parts) : real_(make_gate(service, parts, nullptr)) {}
+
+  // Each request says who asks, so a connection is nobody's by itself.
+  std::optional<net::Share> share_of(const net::Peer& peer) override { return real_->share_of(peer); }
+  net::Admission admit(const net::Request& head) override {
+    net::Request request = head;
+    const auto text = request.headers.get("Test-Uid").value_or("0");
+    std::uint32_t uid = 0;
+    std::from_chars(text.data(), text.data() + text.size(), uid);
+    request.peer.process->uid = uid;
+    return real_->admit(request);
+  }
+
+ private:
+  std::unique_ptr<net::Gate> real_;
+};
+
 class Api {
  public:
-  Api() {
+  explicit Api(Rate rate = {100'000, 100'000}) : Api(net::ServerLimits(), [](service::Options&) {}, rate) {}
+  Api(const net::ServerLimits& limits, const std::function<void(service::Options&)>& change,
+      Rate rate = {100'000, 100'000})
+      : parts{std::make_shared<RateLimiter>(rate)}, limits_(limits) {
+    change(machine.options);
     std::string name = "/tmp/tg-api-XXXXXX";
     directory_ = mkdtemp(name.data());
     machine.log_directory = directory_;
@@ -60,30 +86,34 @@ class Api {
   net::Response post(const std::string& path, const std::string& body = "", std::uint32_t uid = 0) {
     return send(request(net::Method::kPost, path, body, uid));
   }
+  // The daemon dies and comes back.
+  void restart() {
+    client.reset();
+    http.reset();
+    machine.crash();
+    machine.start();
+    listen();
+  }
   static std::string reason(const net::Response& response) {
     return wire::read_problem(response.status, response.body).reason;
   }
 
+  std::string socket() const { return directory_ + "/api.sock"; }
+
   service::testing::Machine machine;
+  ApiParts parts;
   std::unique_ptr<net::HttpServer> http;
   std::unique_ptr<net::HttpClient> client;
 
  private:
   void listen() {
     net::ServerOptions options;
-    const std::string path = directory_ + "/api.sock";
-    options.endpoint = net::UnixEndpoint{path, 0600, std::nullopt, std::nullopt};
+    const std::string path = socket();
+    options.endpoints = {net::UnixEndpoint{path, 0600, std::nullopt, std::nullopt}};
+    options.limits = limits_;
     options.limits.body_bytes_max = wire::kBatchBytesMax;
-    auto handler = make_handler(*machine.service);
-    auto started =
-        net::HttpServer::start(options, [handler](const net::Request& real, net::Responder responder) {
-          net::Request request = real;
-          std::uint32_t uid = 0;
-          const auto text = request.headers.get("Test-Uid").value_or("0");
-          std::from_chars(text.data(), text.data() + text.size(), uid);
-          request.peer.process->uid = uid;
-          handler(request, std::move(responder));
-        });
+    auto started = net::HttpServer::start(options, make_handler(*machine.service, parts),
+                                          std::make_unique<TestGate>(*machine.service, parts));
     ASSERT_TRUE(started) << started.error().to_string();
     http = std::move(*started);
     net::ClientOptions to;
@@ -91,6 +121,7 @@ class Api {
     client = std::make_unique<net::HttpClient>(to);
   }
 
+  const net::ServerLimits limits_;
   std::string directory_;
 };
 

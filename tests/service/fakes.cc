@@ -10,7 +10,9 @@ namespace tangram::service::testing {
 
 Result<std::uint64_t> FakeStore::append(std::span<const NewRecord> records) {
   const std::lock_guard lock(mutex_);
-  if (full_) return fail(Code::kUnavailable, "journal.disk_full", "cannot write the journal: no space left");
+  if (full_)
+    return fail(Code::kUnavailable, "journal.disk_full", "cannot write the journal: no space left",
+                "make room for the journal");
   if (dead_) return fail(Code::kUnavailable, "journal.dead", "the machine is off");
   ++appends_;
   const std::uint64_t first = records_.size() + 1;
@@ -20,12 +22,15 @@ Result<std::uint64_t> FakeStore::append(std::span<const NewRecord> records) {
       return fail(Code::kUnavailable, "journal.dead", "the machine is off");
     }
     records_.push_back({records_.size() + 1, record.at, record.kind, record.body});
+    std::uint32_t item = 0;
+    for (const NewEvent& event : record.events) events_.push_back({{records_.size(), item++}, event});
   }
   return first;
 }
 
 Result<void> FakeStore::read_after(std::uint64_t sequence,
                                    const std::function<Result<void>(const StoredRecord&)>& visit) {
+  if (sequence < records_lost_) return fail(Code::kNotFound, "journal.compacted", "the journal begins later");
   for (const StoredRecord& record : records()) {
     if (record.sequence > sequence) TG_TRY_VOID(visit(record));
   }
@@ -35,17 +40,55 @@ Result<void> FakeStore::read_after(std::uint64_t sequence,
 Result<void> FakeStore::save_snapshot(const Snapshot& snapshot) {
   const std::lock_guard lock(mutex_);
   if (full_ || dead_) return fail(Code::kUnavailable, "journal.disk_full", "cannot write the snapshot");
-  snapshot_ = snapshot;
+  snapshots_kept_.insert(snapshots_kept_.begin(), snapshot);
+  if (snapshots_kept_.size() > 2) snapshots_kept_.pop_back();
+  ++snapshots_;
   return {};
 }
 
-Result<std::optional<Snapshot>> FakeStore::latest_snapshot() {
+Result<std::optional<Snapshot>> FakeStore::snapshot_before(std::uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  return snapshot_;
+  const auto found =
+      std::find_if(snapshots_kept_.begin(), snapshots_kept_.end(),
+                   [sequence](const Snapshot& snapshot) { return snapshot.sequence < sequence; });
+  return found == snapshots_kept_.end() ? std::optional<Snapshot>() : std::optional(*found);
 }
 
 Result<void> FakeStore::compact(TimeMs /*before*/) {
   return {};
+}
+
+Result<StoredEvents> FakeStore::read_events(const EventRange& range) {
+  const std::lock_guard lock(mutex_);
+  ++event_reads_;
+  StoredEvents found;
+  found.lost_through = events_lost_;
+  std::vector<StoredEvent> all = events_;
+  if (range.backwards) std::reverse(all.begin(), all.end());
+  for (StoredEvent& event : all) {
+    if (found.events.size() >= range.limit) break;
+    const bool matches = range.topic.empty() || event.event.topic == range.topic;
+    if (matches && event.cursor > range.after && event.cursor < range.before) {
+      found.events.push_back(std::move(event));
+    }
+  }
+  return found;
+}
+
+void FakeStore::lose_events(std::uint64_t through) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(events_, [&](const StoredEvent& event) { return event.cursor.sequence <= through; });
+  events_lost_ = through;
+}
+
+std::vector<StoredEvent> FakeStore::events() const {
+  const std::lock_guard lock(mutex_);
+  return events_;
+}
+
+int FakeStore::event_reads() const {
+  const std::lock_guard lock(mutex_);
+  return event_reads_;
 }
 
 void FakeStore::set_full(bool full) {
@@ -76,7 +119,12 @@ std::uint64_t FakeStore::appends() const {
 
 bool FakeStore::has_snapshot() const {
   const std::lock_guard lock(mutex_);
-  return snapshot_.has_value();
+  return !snapshots_kept_.empty();
+}
+
+std::uint64_t FakeStore::snapshots() const {
+  const std::lock_guard lock(mutex_);
+  return snapshots_;
 }
 
 void FakeStore::cut(std::size_t count) {
@@ -84,9 +132,25 @@ void FakeStore::cut(std::size_t count) {
   records_.resize(count);
 }
 
+void FakeStore::damage_snapshot() {
+  const std::lock_guard lock(mutex_);
+  std::string& body = snapshots_kept_.front().body;
+  body.resize(body.size() / 2);
+}
+
+void FakeStore::lose_records(std::uint64_t through) {
+  const std::lock_guard lock(mutex_);
+  records_lost_ = through;
+}
+
+void FakeStore::inject(const NewRecord& record) {
+  const std::lock_guard lock(mutex_);
+  records_.push_back({records_.size() + 1, record.at, record.kind, record.body});
+}
+
 void FakeStore::drop_snapshot() {
   const std::lock_guard lock(mutex_);
-  snapshot_.reset();
+  snapshots_kept_.clear();
 }
 
 void FakeStore::die_after(std::size_t count) {
@@ -213,6 +277,7 @@ Result<void> FakeExecutor::go(const AttemptKey& key) {
     process.released = true;
     for (const auto& [other_key, other] : world_.processes_) {
       if (other_key == key || !other.alive || !other.released) continue;
+      if (other.spec.slice && other.spec.slice == process.spec.slice) world_.overlap_ = true;
       for (const std::uint32_t npu : other.spec.npus) {
         const auto& own = process.spec.npus;
         if (std::find(own.begin(), own.end(), npu) != own.end()) world_.overlap_ = true;
@@ -311,12 +376,33 @@ Result<std::optional<AttemptKey>> FakeExecutor::owner_of(std::int64_t pid) const
   return found == owners_.end() ? std::nullopt : std::optional(found->second);
 }
 
+bool FakeExecutor::may_live(const AttemptKey& key) const {
+  const auto process = world_.process(key);
+  return process && process->alive;
+}
+
 void FakeExecutor::set_owner(std::int64_t pid, const AttemptKey& key) {
   const std::lock_guard lock(owners_mutex_);
   owners_[pid] = key;
 }
 
 // ---- devices
+
+DeviceNpu npu_310p3(std::uint32_t physical_id) {
+  DeviceNpu npu;
+  npu.physical_id = physical_id;
+  npu.card_id = static_cast<std::int32_t>(physical_id);
+  npu.logic_id = npu.card_id;
+  npu.chip = "310P3";
+  npu.board_id = Sample<std::uint32_t>::known(0x64);
+  npu.health = Health::kOk;
+  npu.ai_cores = Sample<std::int32_t>::known(8);
+  npu.memory_total = Sample<Bytes>::known(Bytes::mib(21'527));
+  npu.processes.valid = true;
+  npu.slicing.support = SliceSupport::kListed;
+  npu.slicing.slices.valid = true;
+  return npu;
+}
 
 FakeDevices::FakeDevices(int npus) {
   for (int i = 0; i < npus; ++i) {
@@ -337,7 +423,81 @@ Result<DeviceScan> FakeDevices::scan() {
   const std::lock_guard lock(mutex_);
   ++scans_;
   if (away_) return fail(Code::kUnavailable, "device.away", "the driver does not answer");
-  return DeviceScan{"24.1.0", npus_};
+  DeviceScan scan;
+  scan.driver_version = driver_version_;
+  scan.driver = driver_;
+  scan.npus = npus_;
+  scan.slices_recover = Sample<bool>::known(slices_recover_);
+  scan.slices_for_containers = Sample<bool>::known(true);
+  return scan;
+}
+
+// Every template fits: what fits is the hardware's business, and the simulated machine's.
+Result<DeviceSlice> FakeDevices::create_slice(const SliceOrder& order) {
+  const std::lock_guard lock(mutex_);
+  for (DeviceNpu& npu : npus_) {
+    if (npu.physical_id != order.physical_id) continue;
+    if (refuse_create_.contains(order.physical_id)) {
+      return fail(Code::kNotNow, std::string(slice_reason::kNoCapacity), "the driver refused the cut");
+    }
+    std::vector<DeviceSlice>& slices = npu.slicing.slices.value;
+    npu.slicing.slices.valid = true;
+    std::uint32_t id = first_slice_id(order.physical_id);
+    const auto taken = [&slices](std::uint32_t wanted) {
+      return std::any_of(slices.begin(), slices.end(),
+                         [wanted](const DeviceSlice& slice) { return slice.id == wanted; });
+    };
+    if (order.id) id = *order.id;
+    while (!order.id && taken(id)) ++id;
+    if (!is_slice_id(order.physical_id, id) || taken(id)) {
+      return fail(Code::kAlreadyExists, std::string(slice_reason::kExists), "the id is taken");
+    }
+    DeviceSlice slice;
+    slice.id = id;
+    slice.template_name = Sample<std::string>::known(order.template_name);
+    slice.container_used = Sample<bool>::known(false);
+    if (order.vgroup != kNoVgroup) {
+      slice.vgroup_id = Sample<std::uint32_t>::known(static_cast<std::uint32_t>(order.vgroup));
+    }
+    slices.insert(std::upper_bound(slices.begin(), slices.end(), slice,
+                                   [](const DeviceSlice& a, const DeviceSlice& b) { return a.id < b.id; }),
+                  slice);
+    return slice;
+  }
+  return fail(Code::kNotFound, "device.npu.unknown", "there is no such NPU");
+}
+
+Result<void> FakeDevices::destroy_slice(std::uint32_t physical_id, std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  for (DeviceNpu& npu : npus_) {
+    if (npu.physical_id != physical_id) continue;
+    if (refuse_destroy_) {
+      return fail(Code::kFailedPrecondition, std::string(slice_reason::kRefused), "the driver refused");
+    }
+    std::erase_if(npu.slicing.slices.value, [id](const DeviceSlice& slice) { return slice.id == id; });
+    return {};
+  }
+  return fail(Code::kNotFound, "device.npu.unknown", "there is no such NPU");
+}
+
+Result<void> FakeDevices::set_slices_recover(bool on) {
+  const std::lock_guard lock(mutex_);
+  slices_recover_ = on;
+  return {};
+}
+
+Result<void> FakeDevices::set_device_share(std::uint32_t physical_id, bool on) {
+  const std::lock_guard lock(mutex_);
+  for (DeviceNpu& npu : npus_) {
+    if (npu.physical_id == physical_id) npu.slicing.device_share = Sample<bool>::known(on);
+  }
+  return {};
+}
+
+void FakeDevices::set_driver(const std::string& version, const DriverStanding& standing) {
+  const std::lock_guard lock(mutex_);
+  driver_version_ = version;
+  driver_ = standing;
 }
 
 void FakeDevices::set_away(bool away) {
@@ -350,6 +510,31 @@ void FakeDevices::set_npu(const DeviceNpu& npu) {
   for (DeviceNpu& known : npus_) {
     if (known.physical_id == npu.physical_id) known = npu;
   }
+}
+
+void FakeDevices::refuse_create(const std::set<std::uint32_t>& physical_ids) {
+  const std::lock_guard lock(mutex_);
+  refuse_create_ = physical_ids;
+}
+
+void FakeDevices::refuse_destroy(bool refuse) {
+  const std::lock_guard lock(mutex_);
+  refuse_destroy_ = refuse;
+}
+
+void FakeDevices::drop_slices() {
+  const std::lock_guard lock(mutex_);
+  for (DeviceNpu& npu : npus_) npu.slicing.slices.value.clear();
+}
+
+std::vector<DeviceSlice> FakeDevices::slices() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<DeviceSlice> all;
+  for (const DeviceNpu& npu : npus_) {
+    const std::vector<DeviceSlice>& slices = npu.slicing.slices.value;
+    all.insert(all.end(), slices.begin(), slices.end());
+  }
+  return all;
 }
 
 void FakeDevices::set_health(std::uint32_t physical_id, Health health) {

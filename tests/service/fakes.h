@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,18 +24,31 @@ class FakeStore final : public Store {
   Result<void> read_after(std::uint64_t sequence,
                           const std::function<Result<void>(const StoredRecord&)>& visit) override;
   Result<void> save_snapshot(const Snapshot& snapshot) override;
-  Result<std::optional<Snapshot>> latest_snapshot() override;
+  Result<std::optional<Snapshot>> snapshot_before(std::uint64_t sequence) override;
   Result<void> compact(TimeMs before) override;
+  Result<StoredEvents> read_events(const EventRange& range) override;
 
+  // Events of records up to this one are dropped, as by a compaction.
+  void lose_events(std::uint64_t through);
+  std::vector<StoredEvent> events() const;
+  // How often somebody read events.
+  int event_reads() const;
   void set_full(bool full);
   std::vector<StoredRecord> records() const;
   std::vector<std::string> kinds() const;
   std::size_t count(const std::string& kind) const;
   std::uint64_t appends() const;
   bool has_snapshot() const;
+  std::uint64_t snapshots() const;  // how many were saved
   // As if an older copy had been put back.
   void cut(std::size_t count);
   void drop_snapshot();
+  // The body of the newest snapshot becomes something else.
+  void damage_snapshot();
+  // As if a compaction had dropped the records up to this one.
+  void lose_records(std::uint64_t through);
+  // What the daemon never wrote.
+  void inject(const NewRecord& record);
   // The daemon dies when so many records are durable: nothing more is kept, not even the rest of a group.
   void die_after(std::size_t count);
   bool dead() const;
@@ -47,7 +61,12 @@ class FakeStore final : public Store {
   std::optional<std::size_t> records_max_;
   std::uint64_t appends_ = 0;
   std::vector<StoredRecord> records_;
-  std::optional<Snapshot> snapshot_;
+  std::vector<StoredEvent> events_;
+  std::uint64_t events_lost_ = 0;
+  std::uint64_t records_lost_ = 0;
+  int event_reads_ = 0;
+  std::vector<Snapshot> snapshots_kept_;  // the newest first
+  std::uint64_t snapshots_ = 0;
 };
 
 // The processes of a machine. They stay when the daemon that started them goes.
@@ -103,6 +122,7 @@ class FakeExecutor final : public Executor {
   bool gives_private_devices() const override { return private_devices; }
   std::vector<std::string> missing_walls() const override { return {"a wall"}; }
   Result<std::optional<AttemptKey>> owner_of(std::int64_t pid) const override;
+  bool may_live(const AttemptKey& key) const override;
 
   std::atomic<bool> private_devices{true};
   std::atomic<bool> refuse_prepare{false};
@@ -119,13 +139,26 @@ class FakeExecutor final : public Executor {
   std::map<std::int64_t, AttemptKey> owners_;
 };
 
+// One that can be cut.
+DeviceNpu npu_310p3(std::uint32_t physical_id);
+
 class FakeDevices final : public Devices {
  public:
   explicit FakeDevices(int npus);
   Result<DeviceScan> scan() override;
+  Result<DeviceSlice> create_slice(const SliceOrder& order) override;
+  Result<void> destroy_slice(std::uint32_t physical_id, std::uint32_t id) override;
+  Result<void> set_slices_recover(bool on) override;
+  Result<void> set_device_share(std::uint32_t physical_id, bool on) override;
 
+  void set_driver(const std::string& version, const DriverStanding& standing);
   void set_away(bool away);
   void set_npu(const DeviceNpu& npu);  // in the place of the one with its physical id
+  // No slice can be cut of these NPUs.
+  void refuse_create(const std::set<std::uint32_t>& physical_ids);
+  void refuse_destroy(bool refuse);
+  void drop_slices();  // as a reboot does
+  std::vector<DeviceSlice> slices() const;
   void set_health(std::uint32_t physical_id, Health health);
   void remove_npu(std::uint32_t physical_id);
   int scans() const;
@@ -133,6 +166,11 @@ class FakeDevices final : public Devices {
  private:
   mutable std::mutex mutex_;
   std::vector<DeviceNpu> npus_;
+  std::string driver_version_ = "24.1.0";
+  DriverStanding driver_;
+  std::set<std::uint32_t> refuse_create_;
+  bool refuse_destroy_ = false;
+  bool slices_recover_ = true;
   bool away_ = false;
   int scans_ = 0;
 };

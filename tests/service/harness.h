@@ -18,7 +18,15 @@ namespace tangram::service::testing {
 
 inline constexpr std::chrono::seconds kPatience{20};
 
-inline const Caller kOperator{Caller::Kind::kOperator, 0, TenantId()};
+inline Caller caller_of(Caller::Kind kind, std::uint32_t uid = 0, TenantId tenant = TenantId()) {
+  Caller caller;
+  caller.kind = kind;
+  caller.uid = uid;
+  caller.tenant = tenant;
+  return caller;
+}
+
+inline const Caller kOperator = caller_of(Caller::Kind::kOperator);
 
 // Waits until the condition holds; false when it never did.
 inline bool eventually(const std::function<bool()>& condition) {

@@ -1,6 +1,7 @@
 // What a scrape is told: the numbers, and above all what it is not told.
 #include "service/metrics.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,23 +15,23 @@
 namespace tangram::service::testing {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
+
 // A sample's value by "name{label="value",…}", labels in the order of the table; of a histogram its count.
 using Samples = std::map<std::string, double>;
 
-Samples samples_of(const std::vector<prometheus::MetricFamily>& families) {
+Samples samples_of(const std::string& page) {
   Samples samples;
-  for (const prometheus::MetricFamily& family : families) {
-    for (const prometheus::ClientMetric& metric : family.metric) {
-      std::string labels;
-      for (const auto& label : metric.label) {
-        labels += (labels.empty() ? "" : ",") + label.name + "=\"" + label.value + "\"";
-      }
-      const std::string name = labels.empty() ? family.name : family.name + "{" + labels + "}";
-      EXPECT_FALSE(samples.contains(name)) << name << " stands twice";
-      samples[name] = family.type == prometheus::MetricType::Histogram
-                          ? static_cast<double>(metric.histogram.sample_count)
-                          : metric.gauge.value + metric.counter.value;
-    }
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('#')) continue;
+    const auto space = line.rfind(' ');
+    std::string name = line.substr(0, space);
+    if (name.find("_bucket{le=") != std::string::npos || name.ends_with("_seconds_sum")) continue;
+    if (name.ends_with("_seconds_count")) name.resize(name.size() - std::string("_count").size());
+    EXPECT_FALSE(samples.contains(name)) << name << " stands twice";
+    samples[name] = std::stod(line.substr(space + 1));
   }
   return samples;
 }
@@ -44,7 +45,12 @@ constexpr double kGib = 1'073'741'824.0;
 
 class MetricsTest : public ::testing::Test {
  protected:
-  Samples scrape() { return samples_of(machine.service->metrics()); }
+  std::string page() {
+    MetricFamilies families;
+    machine.service->add_metrics(families);
+    return families.text();
+  }
+  Samples scrape() { return samples_of(page()); }
 
   // NPU 0 as the device would show it with these processes.
   void show_processes(std::vector<DeviceProcess> processes) {
@@ -87,6 +93,24 @@ TEST_F(MetricsTest, ADriverThatIsAwayIsSeen) {
   EXPECT_TRUE(eventually_shows(R"(tangram_npu_memory_used_bytes{node="node-1",npu="0"})", std::nullopt));
   EXPECT_TRUE(eventually_shows(R"(tangram_npu_health{node="node-1",npu="0",health="unknown"})", 1.0));
   EXPECT_EQ(value(scrape(), R"(tangram_npu_memory_capacity_bytes{node="node-1",npu="0"})"), 32 * kGib);
+}
+
+// Without it an alert about an old driver could not be written, or would never end after the upgrade.
+TEST_F(MetricsTest, OldDriverIsSeenInMetricAndStatusUntilItIsUpgraded) {
+  using Kind = DriverStanding::Kind;
+  machine.devices.set_driver("22.0.4", {Kind::kBelow, "driver 22.0.4 is older than 25.5"});
+  machine.start();
+  EXPECT_EQ(value(scrape(), R"(tangram_driver_supported{node="node-1",driver="22.0.4"})"), 0.0);
+  EXPECT_EQ(machine.service->status(kOperator).devices_note, "driver 22.0.4 is older than 25.5");
+  EXPECT_TRUE(eventually([&] { return machine.service->status(kOperator).npus_free == 4; }))
+      << "it is used all the same";
+  machine.devices.set_driver("25.5.1", {Kind::kSupported, ""});
+  EXPECT_TRUE(eventually_shows(R"(tangram_driver_supported{node="node-1",driver="25.5.1"})", 1.0));
+  EXPECT_EQ(value(scrape(), R"(tangram_driver_supported{node="node-1",driver="22.0.4"})"), std::nullopt);
+  EXPECT_EQ(machine.service->status(kOperator).devices_note, "");
+  machine.devices.set_driver("", {Kind::kUnknown, "the driver's version is not known"});
+  EXPECT_TRUE(eventually_shows(R"(tangram_driver_supported{node="node-1",driver="25.5.1"})", std::nullopt));
+  EXPECT_EQ(machine.service->status(kOperator).devices_note, "the driver's version is not known");
 }
 
 // Without it a job that holds NPUs and does nothing could not be told from one that works, and memory of a
@@ -150,6 +174,7 @@ TEST_F(MetricsTest, TenantsShowLimitsAndSubtrees) {
 
 // Without it a name of the page would never be seen, or one would be exposed that the page does not have.
 TEST_F(MetricsTest, EveryNameOfTheTableCanBeSeen) {
+  machine.devices.set_driver("25.5.1", {DriverStanding::Kind::kSupported, ""});
   machine.start();
   ASSERT_TRUE(
       machine.apply("apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-a}\nspec: "
@@ -164,9 +189,12 @@ TEST_F(MetricsTest, EveryNameOfTheTableCanBeSeen) {
   std::set<std::string_view> missing;
   EXPECT_TRUE(eventually([&] {
     missing.clear();
-    for (const wire::MetricInfo& metric : wire::metrics()) missing.insert(metric.name);
-    missing.erase(wire::info(wire::Metric::kHttpRequests).name);  // the server's
-    for (const auto& family : machine.service->metrics()) missing.erase(family.name);
+    const std::string seen = page();
+    for (const wire::MetricInfo& metric : wire::metrics()) {
+      const bool is_the_servers = metric.metric == wire::Metric::kHttpRequests;
+      const bool is_seen = seen.find("# TYPE " + std::string(metric.name) + ' ') != std::string::npos;
+      if (!is_the_servers && !is_seen) missing.insert(metric.name);
+    }
     return missing.empty();
   })) << *missing.begin();
 }
@@ -208,35 +236,68 @@ TEST_F(MetricsTest, WaitingTimeIsThatInTheQueue) {
   machine.clock.advance(20'000);
   machine.world.finish({first, 1}, Outcome::kSucceeded, 0);
   ASSERT_TRUE(machine.reaches(second, JobState::kRunning));
-  for (const auto& family : machine.service->metrics()) {
-    if (family.name != "tangram_job_wait_duration_seconds") continue;
-    EXPECT_EQ(family.metric.front().histogram.sample_count, 2U);
-    EXPECT_EQ(family.metric.front().histogram.sample_sum, 20.0);
-  }
+  EXPECT_THAT(page(), HasSubstr("\ntangram_job_wait_duration_seconds_sum 20\n"
+                                "tangram_job_wait_duration_seconds_count 2\n"));
 }
 
 // Without it ten thousand tenants would make a scrape of a quarter of a million lines.
 TEST(MetricsOfManyTenants, AreBounded) {
-  MetricsState state;
+  State state;
   for (std::uint32_t i = 0; i < 3'000; ++i) {
-    TenantView tenant;
-    tenant.id = TenantId(i);
-    tenant.spec.name = "t-" + std::to_string(i);
-    if (i >= 2'990) tenant.queued = 1;
-    state.tenants.push_back(tenant);
+    state.apply(wire::TenantPutRecord{{TenantId(i), {"t-" + std::to_string(i), "", {}}}, {}}, TimeMs(1));
   }
+  wire::JobSubmittedRecord waits;
+  waits.input.spec.id = JobId(1);
+  waits.input.spec.tenant = TenantId(2'999);
+  waits.input.spec.request.npus = 1;
+  waits.program.name = "waits";
+  state.apply(waits, TimeMs(2));
+  const MetricsState taken = metrics_state(state);
   const Options options;
   const DeviceLook look;
   const Meters meters;
   MetricFamilies families;
-  add_metrics({options, state, look, meters, {}, 0, {}, {}}, families);
-  const Samples samples = samples_of(families.take());
+  add_metrics({options, taken, look, meters, {}, 0, {}, {}}, families);
+  const Samples samples = samples_of(families.text());
   EXPECT_EQ(value(samples, "tangram_tenants"), 3'000.0);
   EXPECT_EQ(value(samples, "tangram_tenants_omitted"), 2'000.0);
   EXPECT_EQ(value(samples, R"(tangram_tenant_queued_jobs{tenant="t-2999"})"), 1.0)
       << "it waits for something";
   EXPECT_EQ(value(samples, R"(tangram_tenant_queued_jobs{tenant="t-0"})"), 0.0);
   EXPECT_EQ(value(samples, R"(tangram_tenant_queued_jobs{tenant="t-1500"})"), std::nullopt);
+}
+
+// Without it one odd name that a driver gave would make the whole page unreadable, and a number its
+// precision.
+TEST(MetricFamiliesTest, WriteWhatPrometheusReads) {
+  MetricFamilies families;
+  families.add(wire::Metric::kNpuInfo, 1.0, {"node \"a\"", "0", "910\\B4", "25.2\nrc1"});
+  families.add(wire::Metric::kNpuMemoryCapacity, 68'719'476'735.0, {"n", "0"});
+  families.add(wire::Metric::kNpuAiCoreUtilization, 0.1, {"n", "0"});
+  families.add(wire::Metric::kNpuTemperature, std::nullopt, {"n", "0"});
+  const std::string page = families.text();
+  EXPECT_THAT(page, HasSubstr("\ntangram_npu_info{node=\"node \\\"a\\\"\",npu=\"0\",chip=\"910\\\\B4\","
+                              "driver=\"25.2\\nrc1\"} 1\n"));
+  EXPECT_THAT(page, HasSubstr("{node=\"n\",npu=\"0\"} 68719476735\n"));
+  EXPECT_THAT(page, HasSubstr("{node=\"n\",npu=\"0\"} 0.1\n"));
+  EXPECT_THAT(page, HasSubstr("# TYPE tangram_npu_info gauge\n"));
+  EXPECT_THAT(page, Not(HasSubstr("temperature"))) << "neither samples nor a head";
+}
+
+// Without it a histogram's buckets would not add up to its count, or have no end.
+TEST(MetricFamiliesTest, WriteHistogramsWithAllTheirBuckets) {
+  prometheus::Histogram histogram({0.5, 2});
+  histogram.Observe(0.25);
+  histogram.Observe(1);
+  histogram.Observe(64);
+  MetricFamilies families;
+  families.add(wire::Metric::kDecisionDuration, histogram);
+  EXPECT_THAT(families.text(), HasSubstr("histogram\n"
+                                         "tangram_decision_duration_seconds_bucket{le=\"0.5\"} 1\n"
+                                         "tangram_decision_duration_seconds_bucket{le=\"2\"} 2\n"
+                                         "tangram_decision_duration_seconds_bucket{le=\"+Inf\"} 3\n"
+                                         "tangram_decision_duration_seconds_sum 65.25\n"
+                                         "tangram_decision_duration_seconds_count 3\n"));
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "service/harness.h"
+#include "service/recovery.h"
 
 namespace tangram::service::testing {
 namespace {
@@ -189,6 +192,7 @@ TEST(DiskFull, NothingCountsAndItGoesOnByItself) {
   EXPECT_EQ(refused.status, 503);
   EXPECT_THAT(refused.body, HasSubstr("store.unavailable"));
   EXPECT_THAT(refused.body, HasSubstr("no space left"));
+  EXPECT_THAT(refused.body, HasSubstr("make room for the journal")) << "the hint of what is really wrong";
   EXPECT_FALSE(machine.cancel(job));
   EXPECT_FALSE(machine.view(job).state == JobState::kEnded);
   EXPECT_TRUE(machine.world.process({job, 1})->stops.empty());
@@ -282,6 +286,158 @@ TEST(DeviceLoss, ReportsOnlyChanges) {
   machine.start();
   ASSERT_TRUE(eventually([&] { return machine.devices.scans() > 20; }));
   EXPECT_EQ(machine.store.count("node_reported"), 1U);
+}
+
+// Without it the daemon would stand still while a large state is written down; or what came meanwhile would
+// be missing from both the snapshot and the records behind it.
+TEST(SnapshotTest, IsOfOneInstantWhileOthersGoOn) {
+  Machine machine;
+  machine.options.snapshot_every = 5;
+  machine.start();
+  machine.tenant("team-a", 4);
+  for (int i = 0; i < 40; ++i) machine.job("team-a", 4);
+  ASSERT_TRUE(eventually([&] { return machine.store.has_snapshot(); }));
+  const Snapshot snapshot = **machine.store.latest_snapshot();
+  auto recovered = State::from_snapshot(snapshot.body);
+  ASSERT_TRUE(recovered) << recovered.error().to_string();
+  State replayed;
+  for (const StoredRecord& stored : machine.store.records()) {
+    const auto record = wire::decode_record(stored.kind, stored.body);
+    ASSERT_TRUE(record);
+    replayed.apply(*record, stored.at);
+    if (stored.sequence > snapshot.sequence) recovered->apply(*record, stored.at);
+  }
+  EXPECT_EQ(recovered->to_snapshot(), replayed.to_snapshot());
+}
+
+// Without it a daemon whose clock was set back could forget after a restart which answers it has given.
+TEST(SnapshotTest, KeepsAnswersInWhateverOrderTheClockBroughtThem) {
+  constexpr std::int64_t kLateMs = 1'000'000;
+  State state;
+  const auto answer = [&state](const std::string& key, std::int64_t at) {
+    state.apply(
+        wire::IdempotentAnswer{.caller_uid = 1, .key = key, .request_hash = "h", .status = 201, .body = "{}"},
+        TimeMs(at));
+  };
+  answer("far", kLateMs + 2 * State::kAnswerKeepMs);
+  answer("near", kLateMs + 2 * State::kAnswerKeepMs - 1);
+  answer("old", kLateMs);
+  const auto back = State::from_snapshot(state.to_snapshot());
+  ASSERT_TRUE(back) << back.error().to_string();
+  for (const State& one : {std::cref(state), std::cref(*back)}) {
+    EXPECT_NE(one.answer(1, 0, "far"), nullptr);
+    EXPECT_NE(one.answer(1, 0, "near"), nullptr);
+    EXPECT_EQ(one.answer(1, 0, "old"), nullptr) << "more than a day before the newest";
+  }
+}
+
+// Without it a queue of 100,000 jobs would be written down whole again with every 20,000 records, and a burst
+// of submissions would mostly wait for that.
+TEST(SnapshotTest, ComesNotBeforeAsManyRecordsAsItHasJobs) {
+  Machine machine;
+  machine.options.snapshot_every = 5;
+  machine.start();
+  machine.tenant("team-a", 4);
+  // One that is still being written puts the next off: on a busy machine more jobs are needed for four.
+  std::size_t jobs = 0;
+  while ((jobs < 200 || machine.store.snapshots() < 4) && jobs < 20'000) {
+    machine.job("team-a", 4);
+    ++jobs;
+  }
+  ASSERT_TRUE(eventually([&] { return machine.store.snapshots() >= 4; }));
+  EXPECT_LE(machine.store.snapshots(), std::bit_width(jobs) + 1)
+      << "each of them holds twice as many jobs as the one before";
+}
+
+// Without it one unreadable snapshot would cost all that the daemon knows, although the records are all
+// there.
+TEST(SnapshotTest, ThatCannotBeReadGivesWayToTheOneBefore) {
+  Machine machine;
+  machine.options.snapshot_every = 5;
+  machine.start();
+  machine.tenant("team-a", 4);
+  for (int i = 0; i < 40; ++i) machine.job("team-a", 4);
+  ASSERT_TRUE(eventually([&] { return machine.store.snapshots() >= 2; }));
+  machine.stop();  // saves another one
+  const auto sound = recover(machine.store);
+  ASSERT_TRUE(sound) << sound.error().to_string();
+  machine.store.damage_snapshot();
+  const auto recovered = recover(machine.store);
+  ASSERT_TRUE(recovered) << recovered.error().to_string();
+  EXPECT_LT(recovered->snapshot_sequence, sound->snapshot_sequence);
+  EXPECT_EQ(recovered->sequence, sound->sequence);
+  EXPECT_EQ(recovered->state.to_snapshot(), sound->state.to_snapshot());
+
+  const std::uint64_t next = machine.store.records().size() + 1;
+  machine.start();
+  (void)machine.job("team-a", 4);
+  EXPECT_GT(machine.store.records().size(), next) << "it goes on behind the last record";
+}
+
+// Without it a snapshot with a flipped bit, but still well-formed, would become the state of the machine.
+TEST(SnapshotTest, ThatIsNotTheOneThatWasSavedGivesWayToTheOneBefore) {
+  Machine machine;
+  machine.start();
+  machine.tenant("team-a", 4);
+  machine.stop();
+  const auto sound = recover(machine.store);
+  ASSERT_TRUE(sound) << sound.error().to_string();
+  const Snapshot last = machine.store.latest_snapshot()->value();
+  machine.store.drop_snapshot();
+  ASSERT_TRUE(machine.store.save_snapshot({last.sequence, last.body, false}));
+  const auto recovered = recover(machine.store);
+  ASSERT_TRUE(recovered) << recovered.error().to_string();
+  EXPECT_EQ(recovered->snapshot_sequence, 0U);
+  EXPECT_EQ(recovered->state.to_snapshot(), sound->state.to_snapshot());
+  machine.store.lose_records(last.sequence);
+  const auto lost = recover(machine.store);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().reason, "snapshot.unreadable");
+  EXPECT_THAT(lost.error().message, HasSubstr("after record " + std::to_string(last.sequence)));
+}
+
+// Without it the daemon would begin from an older state and lack what only the unreadable snapshot held.
+TEST(SnapshotTest, ThatCannotBeReadIsMissedWhenItsRecordsAreGone) {
+  Machine machine;
+  machine.options.snapshot_every = 5;
+  machine.start();
+  machine.tenant("team-a", 4);
+  for (int i = 0; i < 40; ++i) machine.job("team-a", 4);
+  machine.stop();
+  machine.store.lose_records(machine.store.latest_snapshot().value()->sequence);
+  ASSERT_TRUE(recover(machine.store));
+  machine.store.damage_snapshot();
+  const auto lost = recover(machine.store);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().reason, "snapshot.unreadable");
+  EXPECT_EQ(lost.error().code, Code::kDataLoss);
+}
+
+// Without it a journal that a failing disk or a hand has changed would abort the daemon at each start,
+// without a word of which record it is.
+TEST(Recovery, RefusesARecordThatCannotBe) {
+  const std::string start = R"({"job":7,"attempt":1,"npus":[0]})";
+  const std::string rotate = R"({"token":9,"secretHash":"","lifetimeMs":1,"by":""})";
+  for (
+      const NewRecord& wrong :
+      {NewRecord{TimeMs(5), "job_started", start}, NewRecord{TimeMs(5), "token_rotated", rotate},
+       NewRecord{TimeMs(-1), "daemon_started", R"({"version":"1","bootId":"b"})"},
+       NewRecord{
+           TimeMs(5), "token_created",
+           R"({"token":1,"name":"","role":"viewer","secretHash":"","lifetimeMs":1,"expiresAtMs":-5,"by":""})"}}) {
+    Machine machine;
+    machine.start();
+    machine.tenant("team-a", 4);
+    machine.stop();
+    machine.store.drop_snapshot();
+    machine.store.inject(wrong);
+    const auto refused = recover(machine.store);
+    ASSERT_FALSE(refused) << wrong.kind;
+    EXPECT_EQ(refused.error().reason, "record.impossible");
+    EXPECT_EQ(refused.error().code, Code::kDataLoss);
+    const std::string number = "record " + std::to_string(machine.store.records().size());
+    EXPECT_THAT(refused.error().message, HasSubstr(number));
+  }
 }
 
 }  // namespace

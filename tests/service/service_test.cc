@@ -416,6 +416,21 @@ TEST_F(ServiceTest, FillsInDocumentedDefaults) {
       422);
 }
 
+// Without this, a slice where nothing can be cut would be given as a whole NPU, or wait for ever, or be
+// refused without a word of what is missing.
+TEST_F(ServiceTest, ASliceIsRefusedWhereNothingCanBeCut) {
+  const std::size_t before = machine.store.records().size();
+  for (const char* slice : {R"({"memory":"4GiB"})", R"({"aiCores":2})", R"({"memory":"4GiB","aiCores":2})"}) {
+    const Answer refused =
+        machine.submit(std::string(R"({"tenant":"team-a","command":["/bin/true"],"slice":)") + slice + "}");
+    EXPECT_EQ(refused.status, 422) << slice;
+    EXPECT_THAT(refused.body, HasSubstr("\"request.slice.unsupported\""));
+    EXPECT_THAT(refused.body, HasSubstr("no NPU here can be cut into slices"));
+    EXPECT_THAT(refused.body, HasSubstr("ask for whole NPUs (--npus)"));
+  }
+  EXPECT_EQ(machine.store.records().size(), before);
+}
+
 // Without this, the queue could grow without end.
 TEST(ServiceBounds, RefusesJobsAboveTheQueuesLength) {
   Machine machine;
@@ -433,6 +448,53 @@ TEST(ServiceBounds, RefusesJobsAboveTheQueuesLength) {
   machine.submit(R"({"tenant":"team-b","npus":1,"command":["/bin/true"]})");
   EXPECT_THAT(machine.submit(R"({"tenant":"team-b","npus":1,"command":["/bin/true"]})").body,
               HasSubstr("queue.full"));
+}
+
+// Without it one tenant could fill the daemon's memory with long environments, within its number of jobs.
+TEST(ServiceBounds, RefusesBytesAboveWhatATenantMayHave) {
+  Machine machine;
+  machine.options.bytes_per_tenant_max = 64 << 10;
+  machine.options.sweep_interval_ms = 3'600'000;
+  machine.start();
+  machine.tenant("team-a", 1);
+  machine.tenant("team-b", 1);
+  const std::string env = R"("env":{"X":")" + std::string(18'000, 'x') + "\"}";
+  const std::string body = R"({"tenant":"team-a","npus":1,"command":["/bin/true"],)" + env + "}";
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(machine.submit(body).status, 201) << i;
+  const Answer full = machine.submit(body);
+  EXPECT_EQ(full.status, 429);
+  EXPECT_THAT(full.body, HasSubstr("queue.tenant_bytes"));
+  EXPECT_THAT(full.body, HasSubstr("limits.bytesPerTenant"));
+  EXPECT_THAT(full.body, HasSubstr("tenant team-a"));
+  EXPECT_THAT(full.body, HasSubstr("64KiB"));
+  EXPECT_EQ(machine.submit(R"({"tenant":"team-b","npus":1,"command":["/bin/true"],)" + env + "}").status,
+            201);
+  // An ended job makes room; those in a snapshot count as before.
+  ASSERT_TRUE(machine.cancel("j-3"));
+  EXPECT_TRUE(eventually([&] { return machine.submit(body).status == 201; }));
+  EXPECT_EQ(machine.submit(body).status, 429);
+  machine.stop();
+  machine.start();
+  EXPECT_EQ(machine.submit(body).status, 429);
+  EXPECT_EQ(machine.submit(R"({"tenant":"team-a","npus":1,"command":["/bin/true"]})").status, 201)
+      << "a small one has room";
+}
+
+// Without it a tenant whose ended jobs take all of its bytes would be shut out until they are a week old.
+TEST(ServiceRetention, EndedJobsMakeRoomForNewOnes) {
+  Machine machine;
+  machine.options.bytes_per_tenant_max = 64 << 10;
+  machine.options.sweep_interval_ms = 3'600'000;
+  machine.start();
+  machine.tenant("team-a", 1);
+  const std::string body = R"({"tenant":"team-a","npus":1,"command":["/bin/true"],"env":{"X":")" +
+                           std::string(20'000, 'x') + "\"}}";
+  for (int i = 1; i <= 10; ++i) {
+    ASSERT_TRUE(eventually([&] { return machine.submit(body).status == 201; })) << i;
+    ASSERT_TRUE(machine.cancel("j-" + std::to_string(i)));
+  }
+  EXPECT_GE(machine.store.count("job_forgotten"), 7U);
+  EXPECT_TRUE(machine.service->job(kOperator, "j-10")) << "the newest is kept";
 }
 
 // Without this, ended jobs and their files would fill the disk.

@@ -101,6 +101,9 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"env_name", R"({"command":["x"],"env":{"1A":"x"}})", "input.bad_value",
                  "env.1A is no name of an environment variable: letters, digits and '_', not starting with a "
                  "digit"},
+        JsonCase{"env_slice", R"({"command":["x"],"env":{"ASCEND_VNPU_SPECS":"vir04"}})", "input.reserved",
+                 "env.ASCEND_VNPU_SPECS is set by the daemon to what the job was given; a submission cannot "
+                 "choose it"},
         JsonCase{"env_devices", R"({"command":["x"],"env":{"ASCEND_RT_VISIBLE_DEVICES":"0,1"}})",
                  "input.reserved",
                  "env.ASCEND_RT_VISIBLE_DEVICES is set by the daemon to what the job was given; a submission "
@@ -180,6 +183,21 @@ TEST(BadInput, ControlCharactersAreEscaped) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message.find('\x1b'), std::string::npos);
   EXPECT_NE(result.error().message.find("\\u001b"), std::string::npos);
+}
+
+// Without it the parser would guess another encoding, and bring bytes that are no text into names and
+// messages.
+TEST(BadInput, TextsOfAnotherEncodingAreRefused) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text :
+       {"k\0i\0n\0d\0:\0 \0\x00\xd8\n\0"sv, "kind: a\0b\n"sv, "\xff\xfek\0:\0 \0a\0"sv}) {
+    const auto result = read_documents(text, Format::kYaml);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().reason, "input.syntax");
+    EXPECT_TRUE(result.error().message.find("NUL") != std::string::npos ||
+                result.error().message.find("UTF-8") != std::string::npos)
+        << result.error().message;
+  }
 }
 
 std::string many(std::size_t count, const std::string& piece) {
@@ -323,7 +341,12 @@ INSTANTIATE_TEST_SUITE_P(
         YamlCase{"tag", "kind: !!binary aGk=\n", "input.syntax",
                  "line 1, column 7: the tag \"tag:yaml.org,2002:binary\" is not known here"},
         YamlCase{"complex_key", "? [a, b]\n: 1\n", "input.syntax",
-                 "line 1, column 3: a field name must be a text"},
+                 "line 1, column 3: a field name must be a text, not a list or a mapping"},
+        YamlCase{"empty_list_as_key", "{[]: 1}", "input.syntax",
+                 "line 1, column 2: a field name must be a text, not a list or a mapping"},
+        YamlCase{"empty_key", "? \n: 1\n", "input.syntax", "line 2, column 1: a field name must be a text"},
+        YamlCase{"keys_too_deep", "{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{", "input.too_deep",
+                 "line 1, column 32: values are nested more than 32 deep"},
         YamlCase{"nothing", "# only a comment\n---\n---\n", "input.missing_field",
                  "there is no document in the text"},
         YamlCase{"twice",

@@ -56,6 +56,14 @@ TEST(Errors, TooLargeIs413) {
   EXPECT_EQ(exit_code(error), kExitUnavailable);
 }
 
+// Without it a client could not tell a cursor that is too old from a conflict that passes.
+TEST(Errors, AGoneCursorIs410) {
+  const Error error = error_of(Code::kFailedPrecondition, "events.cursor.gone");
+  EXPECT_EQ(http_status(error), 410);
+  EXPECT_EQ(exit_code(error), kExitConflict);
+  EXPECT_EQ(code_of_status(410), Code::kFailedPrecondition);
+}
+
 // Without it the client would show, and act on, another error than the one the service had.
 TEST(Errors, ProblemRoundTrips) {
   for (const Row& row : kRows) {

@@ -8,8 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "wire/doctor.h"
+#include "wire/event.h"
+#include "wire/fit.h"
 #include "wire/record.h"
 #include "wire/schema.h"
+#include "wire/slices.h"
 
 namespace tangram::wire::test {
 
@@ -58,6 +62,9 @@ inline rc::Gen<Priority> priority_gen() {
 inline rc::Gen<Outcome> outcome_gen() {
   return rc::gen::map(rc::gen::inRange(0, 8), [](int n) { return static_cast<Outcome>(n); });
 }
+inline rc::Gen<JobState> job_state_gen() {
+  return rc::gen::map(rc::gen::inRange(0, 5), [](int n) { return static_cast<JobState>(n); });
+}
 inline rc::Gen<RestartPolicy> restart_gen() {
   return rc::gen::map(rc::gen::inRange(0, 3), [](int n) { return static_cast<RestartPolicy>(n); });
 }
@@ -65,7 +72,7 @@ inline rc::Gen<Health> health_gen() {
   return rc::gen::map(rc::gen::inRange(0, 6), [](int n) { return static_cast<Health>(n); });
 }
 inline rc::Gen<ReasonCode> reason_code_gen() {
-  return rc::gen::map(rc::gen::inRange(0, static_cast<int>(ReasonCode::kShareUnsupported) + 1),
+  return rc::gen::map(rc::gen::inRange(0, static_cast<int>(kReasonLast) + 1),
                       [](int n) { return static_cast<ReasonCode>(n); });
 }
 
@@ -101,13 +108,21 @@ inline TenantDoc tenant_doc() {
   return doc;
 }
 
+inline SliceRequest slice_request() {
+  return {Bytes(*amount_gen()), *rc::gen::inRange(0, 1'000)};
+}
+
 inline JobSubmission submission() {
   JobSubmission job;
   if (*rc::gen::arbitrary<bool>()) job.tenant = *name_gen();
   if (*rc::gen::arbitrary<bool>()) job.name = *name_gen();
   job.npus = *rc::gen::inRange<std::int64_t>(1, 1'000);
   if (*rc::gen::arbitrary<bool>()) job.memory = Bytes(*amount_gen());
-  if (*rc::gen::arbitrary<bool>()) job.slice = *name_gen();
+  if (*rc::gen::arbitrary<bool>()) {
+    job.slice = slice_request();
+    job.npus = 1;
+    job.memory.reset();
+  }
   if (*rc::gen::arbitrary<bool>()) job.share = *name_gen();
   if (*rc::gen::arbitrary<bool>()) job.bandwidth_bps = *amount_gen();
   job.priority = *priority_gen();
@@ -141,6 +156,43 @@ inline rc::Gen<std::int64_t> count_gen() {
   return rc::gen::inRange<std::int64_t>(0, 1'000'000);
 }
 
+inline EventView event_view() {
+  EventView event;
+  event.cursor =
+      format_cursor({*rc::gen::inRange<std::uint64_t>(0, 1'000'000), *rc::gen::inRange<std::uint32_t>(0, 9)});
+  event.at = *time_gen();
+  event.type =
+      *rc::gen::elementOf(std::vector<std::string>{"job.ended", "npu.health", "job.from_the_future"});
+  event.tenant = *text_gen();
+  event.job = *text_gen();
+  event.job_name = *text_gen();
+  if (*rc::gen::arbitrary<bool>()) event.kind = JobKind::kLease;
+  event.state = maybe(job_state_gen());
+  event.attempt = *rc::gen::inRange(0, 1'000);
+  event.priority = maybe(priority_gen());
+  event.npus_requested = *count_gen();
+  event.jobs = *count_gen();
+  if (*rc::gen::arbitrary<bool>()) event.reason = reason_view();
+  event.npus = *rc::gen::arbitrary<std::vector<std::uint32_t>>();
+  event.npu = maybe(rc::gen::arbitrary<std::uint32_t>());
+  event.slice = maybe(rc::gen::arbitrary<std::uint32_t>());
+  event.template_name = *text_gen();
+  event.node = *text_gen();
+  event.chip = *text_gen();
+  event.health = maybe(health_gen());
+  event.health_before = maybe(health_gen());
+  event.outcome = maybe(outcome_gen());
+  event.exit_status = maybe(rc::gen::arbitrary<std::int64_t>());
+  event.signal = maybe(count_gen());
+  event.message = *text_gen();
+  event.by_uid = maybe(rc::gen::arbitrary<std::uint32_t>());
+  event.by_token = *text_gen();
+  if (*rc::gen::arbitrary<bool>()) event.quota = quota();
+  event.changed = *rc::gen::container<std::vector<std::string>>(text_gen());
+  event.version = *text_gen();
+  return event;
+}
+
 inline JobView job_view() {
   JobView job;
   job.id = "j-" + std::to_string(*rc::gen::inRange(1, 1'000'000));
@@ -152,6 +204,11 @@ inline JobView job_view() {
   job.position = maybe(count_gen());
   job.npus_requested = *count_gen();
   if (*rc::gen::arbitrary<bool>()) job.memory_per_npu = Bytes(*amount_gen());
+  if (*rc::gen::arbitrary<bool>()) job.slice_requested = slice_request();
+  if (*rc::gen::arbitrary<bool>()) {
+    job.slice =
+        SliceView{*name_gen(), Bytes(*amount_gen()), Bytes(*amount_gen()), 4, *rc::gen::inRange(0, 4), 108};
+  }
   job.bandwidth_bps = *amount_gen();
   job.time_limit_ms = maybe(duration_gen());
   job.no_wait = *rc::gen::arbitrary<bool>();
@@ -240,6 +297,87 @@ inline WhyView why_view() {
   return why;
 }
 
+inline StandingSliceView standing_slice() {
+  StandingSliceView view;
+  view.id = maybe(rc::gen::arbitrary<std::uint32_t>());
+  view.template_name = *text_gen();
+  view.standing = static_cast<SliceStanding>(*rc::gen::inRange(0, 3));
+  view.ai_cores = maybe(count_gen());
+  view.memory = Bytes(*amount_gen());
+  view.usable_memory = Bytes(*amount_gen());
+  view.vgroup = maybe(rc::gen::inRange<std::int32_t>(0, 4));
+  view.tenant = *text_gen();
+  view.job = *text_gen();
+  view.job_name = *text_gen();
+  return view;
+}
+
+inline SlicesView slices_view() {
+  NpuSlicesView npu;
+  npu.npu = *rc::gen::arbitrary<std::uint32_t>();
+  npu.card = maybe(rc::gen::inRange<std::int32_t>(0, 64));
+  npu.chip_on_card = maybe(rc::gen::inRange<std::int32_t>(0, 4));
+  npu.chip = *text_gen();
+  npu.model = *text_gen();
+  npu.health = static_cast<Health>(*rc::gen::inRange(0, 6));
+  npu.mode = static_cast<NpuMode>(*rc::gen::inRange(0, 4));
+  npu.ai_cores = maybe(count_gen());
+  npu.memory = Bytes(*amount_gen());
+  npu.tenant = *text_gen();
+  npu.job = *text_gen();
+  npu.job_name = *text_gen();
+  npu.offered = *rc::gen::arbitrary<bool>();
+  npu.note = *text_gen();
+  npu.slices = {standing_slice(), standing_slice()};
+  npu.free_ai_cores = maybe(count_gen());
+  npu.cuts = {{*text_gen(),
+               *count_gen(),
+               *count_gen(),
+               Bytes(*amount_gen()),
+               Bytes(*amount_gen()),
+               *count_gen(),
+               {reason_view()}}};
+  if (*rc::gen::arbitrary<bool>()) npu.asked = SliceMixView{{*text_gen()}, false, {reason_view()}};
+  return {*text_gen(), {npu, NpuSlicesView{}}};
+}
+
+inline FitView fit_view() {
+  FitView view;
+  view.answer = static_cast<FitAnswer>(*rc::gen::inRange(0, 3));
+  view.verdict = *text_gen();
+  view.tenant = *text_gen();
+  view.priority = *priority_gen();
+  view.npus_requested = maybe(count_gen());
+  view.memory_per_npu = Bytes(*amount_gen());
+  view.granted = *text_gen();
+  view.npus = *rc::gen::arbitrary<std::vector<std::uint32_t>>();
+  if (*rc::gen::arbitrary<bool>()) {
+    view.slice.emplace();
+    view.slice->template_name = *text_gen();
+    view.slice->memory = Bytes(*amount_gen());
+    view.slice->vgroup = 1;
+  }
+  view.blockers = {reason_view()};
+  view.remedies = {{*text_gen(), *text_gen(), true}};
+  view.position = maybe(count_gen());
+  view.queue_length = *count_gen();
+  view.estimated_start = maybe(time_gen());
+  view.assumption = *text_gen();
+  return view;
+}
+
+inline DoctorView doctor_view() {
+  FindingView finding;
+  finding.severity = static_cast<Severity>(*rc::gen::inRange(0, 3));
+  finding.code = *text_gen();
+  finding.message = *text_gen();
+  finding.hint = *text_gen();
+  finding.command = *text_gen();
+  finding.npu = maybe(rc::gen::arbitrary<std::uint32_t>());
+  finding.slice = maybe(rc::gen::arbitrary<std::uint32_t>());
+  return {*text_gen(), *text_gen(), *text_gen(), {finding, FindingView{}}};
+}
+
 inline JobSpec job_spec() {
   JobSpec spec;
   spec.id = JobId(*rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 62));
@@ -267,6 +405,7 @@ inline JobProgram program() {
   program.submitter_uid = *rc::gen::arbitrary<std::uint32_t>();
   program.idempotency_key = *text_gen();
   program.request_hash = *text_gen();
+  program.submitter_token = *rc::gen::inRange<std::uint64_t>(0, 9);
   program.kind = static_cast<JobKind>(*rc::gen::inRange(0, 2));
   program.token_hash = *text_gen();
   return program;
@@ -294,6 +433,48 @@ inline std::vector<NpuIndex> npu_indices() {
   return result;
 }
 
+inline Role role() {
+  return static_cast<Role>(*rc::gen::inRange(0, 3));
+}
+
+inline std::uint64_t token_number() {
+  return *rc::gen::inRange<std::uint64_t>(1, std::uint64_t{1} << 62);
+}
+
+inline TokenRequest token_request() {
+  TokenRequest request;
+  request.name = *name_gen();
+  request.role = role();
+  if (request.role == Role::kTenant) request.tenant = *name_gen();
+  request.lifetime = *rc::gen::arbitrary<bool>() ? Lifetime{} : Lifetime{*duration_gen()};
+  return request;
+}
+
+inline TokenRotation token_rotation() {
+  TokenRotation rotation;
+  rotation.grace_ms = *duration_gen();
+  if (*rc::gen::arbitrary<bool>()) rotation.lifetime = Lifetime{*duration_gen()};
+  return rotation;
+}
+
+inline TokenView token_view() {
+  TokenView view;
+  view.id = "t-" + std::to_string(*rc::gen::inRange(1, 1'000'000));
+  view.name = *name_gen();
+  view.role = role();
+  view.tenant = *text_gen();
+  view.state = static_cast<TokenState>(*rc::gen::inRange(0, 3));
+  view.created_at = *time_gen();
+  view.created_by = *text_gen();
+  view.rotated_at = maybe(time_gen());
+  view.expires_at = maybe(time_gen());
+  view.revoked_at = maybe(time_gen());
+  view.old_secret_until = maybe(time_gen());
+  view.last_used_at = maybe(time_gen());
+  view.secret = *text_gen();
+  return view;
+}
+
 inline JournalRecord service_record(std::size_t alternative) {
   switch (alternative) {
     case 12:
@@ -304,11 +485,40 @@ inline JournalRecord service_record(std::size_t alternative) {
     case 13:
       return JobForgotten{job_id()};
     case 14:
-      return IdempotentAnswer{*rc::gen::arbitrary<std::uint32_t>(), *text_gen(), *text_gen(), 201,
-                              *text_gen()};
-    default:
+      return IdempotentAnswer{
+          *rc::gen::arbitrary<std::uint32_t>(),  *text_gen(), *text_gen(), 201, *text_gen(),
+          *rc::gen::inRange<std::uint64_t>(0, 9)};
+    case 15:
       return DaemonStarted{*text_gen(), *text_gen()};
+    case 16:
+      return TokenCreated{token_number(),
+                          *name_gen(),
+                          role(),
+                          *rc::gen::arbitrary<bool>() ? std::optional(TenantId(3)) : std::nullopt,
+                          *text_gen(),
+                          *text_gen(),
+                          Lifetime{*duration_gen()},
+                          maybe(time_gen()),
+                          *text_gen()};
+    case 17:
+      return TokenRotated{token_number(),    *text_gen(),       Lifetime{kUnlimited},
+                          maybe(time_gen()), maybe(time_gen()), *text_gen()};
+    case 18:
+      return TokenRevoked{token_number(), *text_gen()};
+    case 19:
+      return SliceOrdered{
+          job_id(), 2, 7, *rc::gen::arbitrary<std::uint32_t>(), *text_gen(), *rc::gen::inRange(-1, 16)};
+    case 20:
+      return SliceMade{job_id(), 2, *rc::gen::arbitrary<std::uint32_t>()};
+    default:
+      return SliceReturned{job_id(), 2, *rc::gen::arbitrary<std::uint32_t>()};
   }
+}
+
+inline std::optional<SlicePlacement> slice_placement() {
+  if (*rc::gen::arbitrary<bool>()) return std::nullopt;
+  return SlicePlacement{*text_gen(), *rc::gen::inRange(-1, 16), Bytes(*amount_gen()), Bytes(*amount_gen()),
+                        *rc::gen::arbitrary<std::int32_t>()};
 }
 
 // The n-th alternative of JournalRecord with arbitrary contents.
@@ -316,12 +526,20 @@ inline JournalRecord record(std::size_t alternative) {
   const std::int32_t attempt = *rc::gen::arbitrary<std::int32_t>();
   switch (alternative) {
     case 0:
-      return SettingsChanged{*rc::gen::arbitrary<std::int64_t>()};
+      return SettingsChanged{*rc::gen::arbitrary<std::int64_t>(), *rc::gen::arbitrary<bool>(),
+                             static_cast<SliceCount>(*rc::gen::inRange(0, 2))};
     case 1:
       return NodeReported{
           *text_gen(),
           {{*rc::gen::arbitrary<std::uint32_t>(), *text_gen(), Bytes(*amount_gen()), 20, *health_gen()},
-           {7, "910B4", Bytes::gib(32), 20, Health::kOk}}};
+           {7,
+            "910B4",
+            Bytes::gib(32),
+            20,
+            Health::kOk,
+            *rc::gen::arbitrary<bool>(),
+            *text_gen(),
+            {{100, *text_gen(), *rc::gen::inRange(-1, 4), *rc::gen::arbitrary<bool>()}, {}}}}};
     case 2:
       return TenantPutRecord{{TenantId(3), {*name_gen(), *text_gen(), quota()}}, extras()};
     case 3:
@@ -329,7 +547,10 @@ inline JournalRecord record(std::size_t alternative) {
     case 4:
       return JobSubmittedRecord{{job_spec()}, program()};
     case 5:
-      return JobCancelledRecord{{job_id()}, maybe(rc::gen::arbitrary<std::uint32_t>()), *text_gen()};
+      return JobCancelledRecord{{job_id()},
+                                maybe(rc::gen::arbitrary<std::uint32_t>()),
+                                *text_gen(),
+                                *rc::gen::inRange<std::uint64_t>(0, 9)};
     case 6:
       return AttemptRunning{job_id(), attempt};
     case 7:
@@ -339,9 +560,9 @@ inline JournalRecord record(std::size_t alternative) {
                                 *text_gen(),
                                 *rc::gen::arbitrary<bool>()};
     case 8:
-      return AllocationObserved{job_spec(), attempt, npu_indices()};
+      return AllocationObserved{job_spec(), attempt, npu_indices(), slice_placement()};
     case 9:
-      return JobStarted{job_id(), attempt, npu_indices()};
+      return JobStarted{job_id(), attempt, npu_indices(), slice_placement()};
     case 10:
       return JobWaits{job_id(), *reason_code_gen()};
     case 11:

@@ -63,6 +63,19 @@ TEST(OpenApi, EveryFieldHasASchema) {
   }
 }
 
+// Without it a generated client would take a stream for one text, and not know what its events hold.
+TEST(OpenApi, AStreamIsDescribedByItsEvents) {
+  Operation of = operation();
+  of.answers = {{.status = 200, .doc = "for ever", .contents = {{kMediaEvents, "Event"}, {kMediaText}}}};
+  const Node document = document_of(of);
+  const Node& contents = at(document, {"paths", "/v1/things/{thing}", "put", "responses", "200", "content"});
+  const Node& event = at(contents, {"text/event-stream", "schema"});
+  EXPECT_EQ(at(event, {"type"}).text, "object");
+  EXPECT_EQ(at(event, {"properties", "data", "contentSchema", "$ref"}).text, "#/components/schemas/Event");
+  at(document, {"components", "schemas", "Event"});
+  EXPECT_EQ(at(contents, {"text/plain", "schema", "type"}).text, "string");
+}
+
 // Without it a tool could not read the document at all.
 TEST(OpenApi, ReferencesLeadSomewhere) {
   const Operation of = operation();
@@ -104,6 +117,22 @@ TEST(OpenApi, CallsHaveTheirParameters) {
   EXPECT_EQ(at(parameters[3], {"in"}).text, "header");
   at(call, {"responses", "200", "content", "application/json", "schema"});
   at(call, {"responses", "409"});
+}
+
+// Without it a generated client would send its token nowhere, or ask for one where nobody needs it.
+TEST(OpenApi, TellsWhereATokenIsNeeded) {
+  const Operation of = operation();
+  Operation open = operation();
+  open.path = "/v1/open";
+  const std::vector<Call> calls{{"PUT", &of, "the operator", {400}}, {"GET", &open, "anyone", {400}, true}};
+  const auto document = parse_json(write_openapi("1", calls), kAnswerBytesMax);
+  ASSERT_TRUE(document);
+  ASSERT_EQ(at(*document, {"security"}).items.size(), 1U);
+  at(at(*document, {"security"}).items[0], {"token"});
+  EXPECT_EQ(at(*document, {"components", "securitySchemes", "token", "type"}).text, "http");
+  EXPECT_EQ(at(*document, {"components", "securitySchemes", "token", "scheme"}).text, "bearer");
+  EXPECT_EQ(at(*document, {"paths", "/v1/things/{thing}", "put"}).find("security"), nullptr);
+  EXPECT_TRUE(at(*document, {"paths", "/v1/open", "get", "security"}).items.empty());
 }
 
 std::string pattern_of(std::string_view document_name, std::string_view field_name) {

@@ -34,13 +34,17 @@ TEST(Record, KindsAreDistinctAndStable) {
       SettingsChanged{},    NodeReported{},       TenantPutRecord{},  TenantDeleted{},
       JobSubmittedRecord{}, JobCancelledRecord{}, AttemptRunning{},   AttemptEndedRecord{},
       AllocationObserved{}, JobStarted{},         JobWaits{},         JobRefused{},
-      AttemptPrepared{},    JobForgotten{},       IdempotentAnswer{}, DaemonStarted{}};
+      AttemptPrepared{},    JobForgotten{},       IdempotentAnswer{}, DaemonStarted{},
+      TokenCreated{},       TokenRotated{},       TokenRevoked{},     SliceOrdered{},
+      SliceMade{},          SliceReturned{}};
   for (const JournalRecord& record : all) kinds.emplace(record_kind(record));
-  EXPECT_EQ(kinds,
-            (std::set<std::string>{"settings_changed", "node_reported", "tenant_put", "tenant_deleted",
-                                   "job_submitted", "job_cancelled", "attempt_running", "attempt_ended",
-                                   "allocation_observed", "job_started", "job_waits", "job_refused",
-                                   "attempt_prepared", "job_forgotten", "idempotency", "daemon_started"}));
+  EXPECT_EQ(kinds, (std::set<std::string>{
+                       "settings_changed",    "node_reported", "tenant_put",      "tenant_deleted",
+                       "job_submitted",       "job_cancelled", "attempt_running", "attempt_ended",
+                       "allocation_observed", "job_started",   "job_waits",       "job_refused",
+                       "attempt_prepared",    "job_forgotten", "idempotency",     "daemon_started",
+                       "token_created",       "token_rotated", "token_revoked",   "slice_ordered",
+                       "slice_made",          "slice_returned"}));
 }
 
 // Without it the bytes of a journal could change silently, and a later version could not read an earlier
@@ -48,6 +52,14 @@ TEST(Record, KindsAreDistinctAndStable) {
 TEST(Record, GoldenBytes) {
   EXPECT_EQ(encode_record(JobStarted{JobId(17), 2, {NpuIndex(0), NpuIndex(5)}}),
             R"({"job":17,"attempt":2,"npus":[0,5]})");
+  EXPECT_EQ(
+      encode_record(JobStarted{
+          JobId(17), 2, {NpuIndex(5)}, SlicePlacement{"vir04", 1, Bytes::gib(12), Bytes::mib(10'763), 4}}),
+      R"({"job":17,"attempt":2,"npus":[5],"slice":{"template":"vir04","vgroup":1,"memory":12884901888,)"
+      R"("usableMemory":11285823488,"aiCores":4}})");
+  EXPECT_EQ(encode_record(SettingsChanged{}), R"({"keepAfterMs":600000})");
+  EXPECT_EQ(encode_record(SettingsChanged{1, false, SliceCount::kNone}),
+            R"({"keepAfterMs":1,"sliceVariants":false,"sliceCountsAs":"none"})");
   EXPECT_EQ(encode_record(JobWaits{JobId(17), ReasonCode::kQuotaNpus}),
             R"({"job":17,"reason":"quota.npus.exceeded"})");
   JobSubmittedRecord submitted;
@@ -64,6 +76,21 @@ TEST(Record, GoldenBytes) {
       R"("command":["python3","train.py"],"env":{"SEED":"7"},"workdir":"","host":{"cpuMilli":2305843009213693951,)"
       R"("memory":2305843009213693951,"processes":2305843009213693951},"submitterUid":0,"idempotencyKey":"",)"
       R"("requestHash":""}})");
+}
+
+// Without it a journal that was written before slices were known could not be read.
+TEST(Record, FieldsOfSlicesMayBeMissing) {
+  const auto settings = decode_record("settings_changed", R"({"keepAfterMs":5})");
+  ASSERT_TRUE(settings) << settings.error().to_string();
+  EXPECT_EQ(*settings, JournalRecord(SettingsChanged{5, true, SliceCount::kOne}));
+  const auto reported = decode_record(
+      "node_reported",
+      R"({"node":"n","npus":[{"npu":0,"chip":"910B4","memory":1,"aiCores":20,"health":"ok"}]})");
+  ASSERT_TRUE(reported) << reported.error().to_string();
+  EXPECT_EQ(*reported, JournalRecord(NodeReported{"n", {{0, "910B4", Bytes(1), 20, Health::kOk}}}));
+  const auto started = decode_record("job_started", R"({"job":1,"attempt":1,"npus":[0]})");
+  ASSERT_TRUE(started) << started.error().to_string();
+  EXPECT_EQ(*started, JournalRecord(JobStarted{JobId(1), 1, {NpuIndex(0)}}));
 }
 
 // Without it a daemon could not start on a journal that a newer minor version has written to.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "wire/event.h"
 #include "wire/generators.h"
 #include "wire/schema.h"
 
@@ -54,6 +55,30 @@ RC_GTEST_PROP(RoundTrip, QuotaView, ()) {
 // Without it `tangram why` would lose blockers, remedies or the estimate.
 RC_GTEST_PROP(RoundTrip, WhyView, ()) {
   check_round_trip(test::why_view(), read_why_view);
+}
+// Without it `tangram events` would show something else than what has happened.
+RC_GTEST_PROP(RoundTrip, Events, ()) {
+  const EventView first = test::event_view();
+  const EventView second = test::event_view();
+  check_round_trip(first, read_event_view);
+  const EventList list{{first, second}, "7.0"};
+  check_round_trip(list, read_event_list);
+  // Put together from events that are written already, it is the same text.
+  RC_ASSERT(write_event_list(std::vector{write(first), write(second)}, "7.0") == write(list));
+  RC_ASSERT(write_event_list({}, "") == write(EventList{}));
+}
+// Without it a token could be created with other rights, or for another time, than the operator asked for.
+RC_GTEST_PROP(RoundTrip, Tokens, ()) {
+  check_round_trip(test::token_request(), read_token_request);
+  check_round_trip(test::token_rotation(), read_token_rotation);
+  check_round_trip(test::token_view(), read_token_view);
+  check_round_trip(TokenList{{test::token_view(), test::token_view()}}, read_token_list);
+}
+// Without it the drawing of an NPU, or what is wrong with it, would not be what the daemon found.
+RC_GTEST_PROP(RoundTrip, Machine, ()) {
+  check_round_trip(test::slices_view(), read_slices_view);
+  check_round_trip(test::fit_view(), read_fit_view);
+  check_round_trip(test::doctor_view(), read_doctor_view);
 }
 // Without it a page of a list could lose entries or its cursor.
 RC_GTEST_PROP(RoundTrip, Lists, ()) {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <utility>
 
 #include "client/patience.h"
+#include "client/remote.h"
 #include "client/sdk/convert.h"
 #include "client/sdk/impl.h"
 
@@ -18,22 +18,19 @@ using client::to_wire;
 
 constexpr milliseconds kPoll{30'000};
 
-Error unsupported(const std::string& endpoint) {
-  return {ErrorCode::kUnimplemented, "client.endpoint.unsupported",
-          "\"" + endpoint + "\" is no socket's path",
-          "name the socket of the daemon, for example /run/tangram/tangram.sock"};
-}
-
 Result<client::ApiClientOptions> options_for(const ConnectOptions& options) {
-  client::ApiClientOptions http;
-  http.timeout = options.timeout;
-  std::string endpoint = options.endpoint;
-  const char* const from_environment = std::getenv("TANGRAM_SOCKET");
-  if (endpoint.empty() && from_environment != nullptr) endpoint = from_environment;
-  if (endpoint.starts_with("unix:")) endpoint.erase(0, 5);
-  if (endpoint.find("://") != std::string::npos) return unsupported(endpoint);
-  if (!endpoint.empty()) http.socket_path = endpoint;
-  return http;
+  client::RemoteArguments said{.token_file = options.token_file,
+                               .ca_file = options.ca_file,
+                               .names = {.server = "ConnectOptions::endpoint",
+                                         .socket = "ConnectOptions::endpoint",
+                                         .ca_file = "ConnectOptions::ca_file"}};
+  const bool is_url = options.endpoint.find("://") != std::string::npos;
+  (is_url ? said.server : said.socket_path) = options.endpoint;
+  if (said.socket_path.starts_with("unix:")) said.socket_path.erase(0, 5);
+  auto http = client::resolve_remote(said, client::remote_environment());
+  if (!http) return to_api(http.error());
+  http->timeout = options.timeout;
+  return *http;
 }
 
 }  // namespace

@@ -135,6 +135,11 @@ wire::JobSubmission request_of(const Request& request) {
   job.name = request.name;
   job.npus = request.npus;
   if (request.memory_per_npu_bytes) job.memory = Bytes(*request.memory_per_npu_bytes);
+  if (request.slice) {
+    job.slice.emplace();
+    if (request.slice->memory_bytes) job.slice->memory = Bytes(*request.slice->memory_bytes);
+    job.slice->ai_cores = request.slice->ai_cores;
+  }
   job.bandwidth_bps = request.bandwidth_bps;
   job.priority = ours(kPriorities, request.priority);
   if (request.time_limit) job.time_limit_ms = request.time_limit->count();
@@ -234,6 +239,12 @@ api::Job to_api(const wire::JobView& view) {
   job.position = view.position;
   job.npus_requested = view.npus_requested;
   job.memory_per_npu_bytes = count(view.memory_per_npu);
+  if (view.slice_requested)
+    job.slice_requested = {count(view.slice_requested->memory), view.slice_requested->ai_cores};
+  if (view.slice) {
+    job.slice = {view.slice->template_name, view.slice->memory.count, view.slice->usable_memory.count,
+                 view.slice->ai_cores, view.slice->vgroup};
+  }
   job.time_limit = duration(view.time_limit_ms);
   job.attempt = view.attempt;
   job.npus = view.npus;
@@ -301,6 +312,28 @@ api::Status to_api(const wire::StatusView& view) {
   status.jobs_running = view.jobs_running;
   status.jobs_queued = view.jobs_queued;
   return status;
+}
+
+api::Event to_api(const FollowedEvent& followed) {
+  const wire::EventView& view = followed.view;
+  api::Event event;
+  event.cursor = view.cursor;
+  event.at = time_point(view.at);
+  event.type = view.type;
+  event.tenant = view.tenant;
+  event.job = view.job;
+  if (view.state) event.state = theirs(kStates, *view.state);
+  event.npus = view.npus;
+  event.npu = view.npu;
+  if (view.health) event.health = to_api(*view.health);
+  if (view.health_before) event.health_before = to_api(*view.health_before);
+  if (view.outcome) event.outcome = theirs(kOutcomes, *view.outcome);
+  event.json = followed.json;
+  return event;
+}
+
+EventQuery to_wire(const api::EventQuery& query) {
+  return {query.tenant, query.job, query.npu, query.types};
 }
 
 api::LeaseNews to_api(const LeaseNews& news) {

@@ -18,6 +18,7 @@ api::Explanation to_api(const wire::WhyView& view);
 api::Status to_api(const wire::StatusView& view);
 api::LeaseNews to_api(const LeaseNews& news);
 api::Health to_api(Health health);
+api::Event to_api(const FollowedEvent& event);
 
 // A number that no document can carry is an error that names its field.
 Result<tangram::Quota> to_wire(const api::Quota& quota);
@@ -25,6 +26,7 @@ Result<wire::TenantDoc> to_wire(const api::Tenant& tenant);
 wire::JobSubmission to_wire(const api::JobRequest& request);
 wire::LeaseRequest to_wire(const api::LeaseRequest& request);
 JobFilter to_wire(const api::JobQuery& query);
+EventQuery to_wire(const api::EventQuery& query);  // all but where it begins
 
 // The value, or the error in its place.
 template <class T>

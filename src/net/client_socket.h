@@ -1,0 +1,85 @@
+// A client's connected socket: Unix, TCP, or TCP under TLS. Blocking with deadlines; one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "net/client.h"
+
+struct ssl_ctx_st;
+struct ssl_st;
+
+namespace tangram::net {
+
+// The latest moment at which an operation may end. An empty one never ends.
+using ClientDeadline = std::optional<std::chrono::steady_clock::time_point>;
+
+// Whom a client trusts. Made once, because the system's list is long. Thread-safe.
+class ClientTrust {
+ public:
+  // `ca_file` empty: the authorities of the system. Errors: "client.ca_file.unreadable".
+  static Result<std::shared_ptr<ClientTrust>> load(const std::string& ca_file);
+
+  ssl_ctx_st* native() const { return context_.get(); }
+
+ private:
+  struct Free {
+    void operator()(ssl_ctx_st* context) const;
+  };
+  explicit ClientTrust(ssl_ctx_st* context) : context_(context) {}
+
+  std::unique_ptr<ssl_ctx_st, Free> context_;
+};
+
+class ClientSocket {
+ public:
+  // `trust` is for TLS only, `interrupt` may be null. Errors: those of HttpClient.
+  static Result<std::unique_ptr<ClientSocket>> connect(const ClientOptions& options,
+                                                       const std::shared_ptr<ClientTrust>& trust,
+                                                       ClientDeadline deadline, const Interrupt* interrupt);
+  ~ClientSocket();
+  ClientSocket(const ClientSocket&) = delete;
+  ClientSocket& operator=(const ClientSocket&) = delete;
+
+  // What ends waiting from now on; may be null.
+  void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
+
+  // Whether the server still holds the other end and has not spoken out of turn.
+  bool fresh();
+
+  // Sends all: true. False: the server answered before that, or has gone; the reason for it may wait to be
+  // read.
+  Result<bool> send(std::string_view data, ClientDeadline deadline);
+
+  // At least one byte, or 0 at the end of the stream.
+  Result<std::size_t> read(void* into, std::size_t size, ClientDeadline deadline);
+
+ private:
+  struct FreeTls {
+    void operator()(ssl_st* tls) const;
+  };
+
+  ClientSocket(int fd, const Interrupt* interrupt) : fd_(fd), interrupt_(interrupt) {}
+  Result<void> shake_hands(const ClientOptions& options, const std::shared_ptr<ClientTrust>& trust,
+                           ClientDeadline deadline);
+  Result<bool> send_plain(std::string_view data, ClientDeadline deadline);
+  Result<bool> send_tls(std::string_view data, ClientDeadline deadline);
+  Result<std::size_t> read_plain(void* into, std::size_t size, ClientDeadline deadline);
+  Result<std::size_t> read_tls(void* into, std::size_t size, ClientDeadline deadline);
+  bool has_something_to_read();
+
+  int fd_;
+  const Interrupt* interrupt_;
+  std::unique_ptr<ssl_st, FreeTls> tls_;
+};
+
+// ---- errors of the way to a server
+
+tl::unexpected<Error> connection_lost(std::string_view what);
+tl::unexpected<Error> client_timed_out();
+
+}  // namespace tangram::net

@@ -1,0 +1,148 @@
+#include "net/tls.h"
+
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+
+namespace tangram::net {
+namespace {
+
+namespace ssl = boost::asio::ssl;
+using boost::system::error_code;
+
+constexpr std::size_t kFileBytesMax = 1U << 20;
+// Of TLS 1.2; those of TLS 1.3 are all good. With forward secrecy and authenticated encryption only.
+constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
+
+struct FileText {
+  std::string text;
+  mode_t mode = 0;
+};
+
+Result<FileText> read_file(const std::string& path, const char* what) {
+  const auto unreadable = [&](int number) {
+    Error error = system_error("cannot read the " + std::string(what) + " " + path, number);
+    error.reason = "net.tls.unreadable";
+    error.hint = "check the path and who may read it; tangramd must";
+    return fail(std::move(error));
+  };
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return unreadable(errno);
+  FileText file;
+  struct stat info{};
+  if (fstat(fd, &info) == 0) file.mode = info.st_mode;
+  std::array<char, 16'384> piece{};
+  ssize_t count = 0;
+  while ((count = read(fd, piece.data(), piece.size())) > 0 && file.text.size() <= kFileBytesMax) {
+    file.text.append(piece.data(), static_cast<std::size_t>(count));
+  }
+  const int number = errno;
+  close(fd);
+  if (count < 0) return unreadable(number);
+  if (file.text.size() > kFileBytesMax) return unreadable(EFBIG);
+  return file;
+}
+
+Error invalid(const std::string& reason, const std::string& sentence, const error_code& error,
+              std::string hint) {
+  ERR_clear_error();
+  return {Code::kInvalidArgument,
+          "net.tls." + reason,
+          sentence + (error ? ": " + error.message() : std::string()),
+          std::move(hint),
+          {},
+          nullptr};
+}
+
+Result<void> use_certificate(ssl::context& context, const TlsFiles& files) {
+  TG_TRY(const FileText file, read_file(files.certificate, "certificate"));
+  error_code error;
+  context.use_certificate_chain(boost::asio::buffer(file.text), error);
+  if (!error) return {};
+  return fail(invalid("certificate.invalid", files.certificate + " holds no certificate that can be used",
+                      error, "it must be PEM: lines from BEGIN CERTIFICATE to END CERTIFICATE"));
+}
+
+Result<void> use_key(ssl::context& context, const TlsFiles& files) {
+  TG_TRY(const FileText file, read_file(files.key, "key"));
+  if ((file.mode & S_IROTH) != 0) {
+    return fail(invalid("key.exposed", "everybody on this machine may read the key " + files.key, {},
+                        "chmod o-r " + files.key + ", and make a new key if others have had access"));
+  }
+  // Without this the library would ask for a password on the terminal.
+  context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); });
+  error_code error;
+  context.use_private_key(boost::asio::buffer(file.text), ssl::context::pem, error);
+  if (!error) return {};
+  // The library reports a key of another certificate here already.
+  const bool other = ERR_GET_REASON(static_cast<unsigned long>(error.value())) == X509_R_KEY_VALUES_MISMATCH;
+  if (other) {
+    return fail(invalid("key.mismatch",
+                        "the key " + files.key + " does not belong to the certificate " + files.certificate,
+                        {}, "name the key that the certificate was made for"));
+  }
+  return fail(invalid("key.invalid", files.key + " holds no private key that can be used", error,
+                      "it must be PEM without a password"));
+}
+
+void warn_of_time(ssl::context& context, const TlsFiles& files) {
+  const X509* const leaf = SSL_CTX_get0_certificate(context.native_handle());
+  if (leaf == nullptr) return;
+  if (X509_cmp_current_time(X509_get0_notAfter(leaf)) < 0) {
+    log::warn("the certificate " + files.certificate +
+              " has expired: clients will refuse it; put a new one in its place and send SIGHUP");
+  } else if (X509_cmp_current_time(X509_get0_notBefore(leaf)) > 0) {
+    log::warn("the certificate " + files.certificate + " is not valid yet: clients will refuse it");
+  }
+}
+
+Result<std::shared_ptr<ssl::context>> make_context(const TlsFiles& files) {
+  auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
+  SSL_CTX* const native = context->native_handle();
+  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+  SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_cipher_list(native, kCiphers);
+  // Sessions are resumed by ticket: the server keeps nothing about clients that have gone.
+  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+  TG_TRY_VOID(use_certificate(*context, files));
+  TG_TRY_VOID(use_key(*context, files));
+  if (SSL_CTX_check_private_key(native) != 1) {
+    return fail(invalid("key.mismatch",
+                        "the key " + files.key + " does not belong to the certificate " + files.certificate,
+                        {}, "name the key that the certificate was made for"));
+  }
+  warn_of_time(*context, files);
+  return context;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TlsContext>> TlsContext::load(TlsFiles files) {
+  TG_TRY(auto context, make_context(files));
+  return std::shared_ptr<TlsContext>(new TlsContext(std::move(files), std::move(context)));
+}
+
+Result<void> TlsContext::reload() {
+  TG_TRY(auto context, make_context(files_));
+  const std::lock_guard lock(mutex_);
+  context_.swap(context);
+  return {};
+}
+
+std::shared_ptr<ssl::context> TlsContext::current() const {
+  const std::lock_guard lock(mutex_);
+  return context_;
+}
+
+}  // namespace tangram::net

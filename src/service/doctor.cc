@@ -1,0 +1,244 @@
+#include "service/doctor.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "service/npu_cuts.h"
+#include "wire/doctor_texts.h"
+#include "wire/sentences.h"
+#include "wire/slice_words.h"
+#include "wire/texts.h"
+#include "wire/words.h"
+
+namespace tangram::service {
+namespace {
+
+namespace say = wire::doctor;
+using wire::FindingView;
+using wire::Language;
+using wire::Severity;
+
+constexpr std::string_view kInstallDriver = "./Ascend-hdk-*-npu-driver_*.run --full --install-for-all";
+constexpr std::string_view kUpgradeDriver = "./Ascend-hdk-*-npu-driver_*.run --upgrade";
+
+class Diagnosis {
+ public:
+  Diagnosis(const State& state, const DeviceReadings& readings, Language language)
+      : core_(state.core()),
+        own_slices_(own_slices(state)),
+        readings_(readings),
+        language_(language),
+        rules_(state.core().catalog()) {}
+
+  void look_at_driver() {
+    if (!readings_.available) {
+      const bool library = readings_.reason.starts_with("device.library.");
+      add(Severity::kError, library ? "doctor.library" : "doctor.driver.away",
+          wire::fill(library ? say::kNoLibrary : say::kDriverAway, language_,
+                     {{"why", told(readings_.note)}}),
+          library ? std::string(kInstallDriver) : std::string("npu-smi info"));
+      return;
+    }
+    if (readings_.npus.empty()) {
+      add(Severity::kError, "doctor.npus.none", std::string(say::kNoNpus.in(language_)), "npu-smi info -l");
+    }
+    if (readings_.driver.kind != DriverStanding::Kind::kSupported) {
+      const bool old = readings_.driver.kind == DriverStanding::Kind::kBelow;
+      add(old ? Severity::kWarning : Severity::kNotice, old ? "doctor.driver.old" : "doctor.driver.unknown",
+          told(readings_.driver.note), std::string(kUpgradeDriver));
+    }
+    if (readings_.slices_for_containers.valid && !readings_.slices_for_containers.value) {
+      add(Severity::kError, "doctor.slices.mode", std::string(say::kForMachines.in(language_)),
+          "npu-smi set -t vnpu-mode -d 0");
+    }
+    if (readings_.slices_recover.valid && readings_.slices_recover.value) {
+      add(Severity::kWarning, "doctor.slices.recover", std::string(say::kRecovers.in(language_)),
+          "npu-smi set -t vnpu-cfg-recover -d 0");
+    }
+  }
+
+  void look_at_npus() {
+    if (!readings_.available) return;
+    for (const NpuView& npu : core_.npus()) {
+      look_at_health(npu);
+      const DeviceNpu* reading = find_reading(readings_, npu.report.physical_id);
+      if (reading == nullptr || npu.report.health == Health::kAbsent) continue;
+      look_at_board(npu, *reading);
+      const NpuCuts cuts = look_at_cuts(own_slices_, rules_, npu, reading);
+      look_at_slices(npu, *reading, cuts);
+      if (cuts.chip == kNoChip) continue;
+      look_at_mix(npu, *reading, cuts);
+      compare_totals(npu, *reading, rules_.model(cuts.chip));
+    }
+  }
+
+  void look_at_walls(const MachineWalls& walls) {
+    if (!walls.private_devices) {
+      add(Severity::kError, "doctor.devices.shared", std::string(say::kSharedDevices.in(language_)),
+          std::string(say::kRestartDaemon));
+    }
+    for (const std::string& wall : walls.missing)
+      add(Severity::kWarning, "doctor.wall", told(wall), std::string(say::kRestartDaemon));
+  }
+
+  std::vector<FindingView> findings() && {
+    std::stable_sort(findings_.begin(), findings_.end(),
+                     [](const FindingView& a, const FindingView& b) { return a.severity < b.severity; });
+    return std::move(findings_);
+  }
+
+ private:
+  std::string told(std::string_view english) const { return wire::translated(english, language_); }
+
+  FindingView& add(Severity severity, std::string_view code, std::string message, std::string command) {
+    FindingView& finding = findings_.emplace_back();
+    finding.severity = severity;
+    finding.code = code;
+    finding.message = std::move(message);
+    finding.command = std::move(command);
+    if (const wire::ReasonText* text = wire::find_reason(code))
+      finding.hint = language_ == Language::kChinese ? text->chinese_hint : text->english_hint;
+    return finding;
+  }
+
+  // " -i 7 -c 0": how the vendor's tool names it.
+  static std::string place_of(const DeviceNpu& reading) {
+    return " -i " + std::to_string(reading.card_id) + " -c " + std::to_string(reading.chip_id);
+  }
+
+  void look_at_health(const NpuView& npu) {
+    const Health health = npu.report.health;
+    if (health == Health::kOk) return;
+    const DeviceNpu* reading = find_reading(readings_, npu.report.physical_id);
+    const std::string id = std::to_string(npu.report.physical_id);
+    const std::string why = reading == nullptr ? std::string() : told(reading->health_note);
+    const bool soft = health == Health::kWarning || health == Health::kUnknown;
+    FindingView& finding =
+        add(soft ? Severity::kWarning : Severity::kError, "doctor.npu.health",
+            wire::fill(
+                say::kNpuNotOk, language_,
+                {{"npu", id}, {"health", wire::word(health, language_)}, {"why", why.empty() ? "-" : why}}),
+            reading == nullptr ? std::string("npu-smi info -l")
+            : soft             ? "npu-smi info -t health" + place_of(*reading)
+                               : "npu-smi set -t reset" + place_of(*reading));
+    finding.npu = npu.report.physical_id;
+  }
+
+  void look_at_board(const NpuView& npu, const DeviceNpu& reading) {
+    const DeviceSlicing& slicing = reading.slicing;
+    if (slicing.note.empty() || slicing.support == SliceSupport::kNotCut) return;
+    if (slicing.support == SliceSupport::kListed && slicing.slices.valid) return;
+    const std::string id = std::to_string(npu.report.physical_id);
+    FindingView& finding =
+        add(slicing.slices.valid ? Severity::kNotice : Severity::kWarning,
+            slicing.slices.valid ? "doctor.board.unknown" : "doctor.slices.unreadable",
+            wire::fill(say::kUnknownBoard, language_, {{"npu", id}, {"why", told(slicing.note)}}),
+            (slicing.slices.valid ? "npu-smi info -t template-info" : "npu-smi info -t info-vnpu") +
+                place_of(reading));
+    finding.npu = npu.report.physical_id;
+  }
+
+  void look_at_slices(const NpuView& npu, const DeviceNpu& reading, const NpuCuts& cuts) {
+    for (const CutSlice& slice : cuts.slices) {
+      if (slice.standing == wire::SliceStanding::kHeld || !slice.id) continue;
+      const bool residual = slice.standing == wire::SliceStanding::kResidual;
+      const std::string id = std::to_string(*slice.id);
+      const std::string npu_id = std::to_string(npu.report.physical_id);
+      FindingView& finding = add(
+          residual ? Severity::kWarning : Severity::kNotice,
+          residual ? "doctor.slices.residual" : "doctor.slices.foreign",
+          wire::fill(residual ? say::kResidual : say::kForeign, language_,
+                     {{"slice", id},
+                      {"template", slice.template_name.empty() ? "-" : std::string_view(slice.template_name)},
+                      {"npu", npu_id}}),
+          "npu-smi set -t destroy-vnpu" + place_of(reading) + " -v " + id);
+      finding.npu = npu.report.physical_id;
+      finding.slice = slice.id;
+    }
+  }
+
+  // Why the catalogue has no such state.
+  std::string why_no_mix(const ChipModel& chip, const NpuCuts& cuts) const {
+    for (const CutSlice& slice : cuts.slices) {
+      if (find_template(chip, slice.template_name) < chip.templates.size()) continue;
+      const std::string name = slice.template_name.empty() ? "-" : slice.template_name;
+      return wire::fill(say::kUnknownTemplate, language_, {{"template", name}});
+    }
+    const std::vector<SliceViolation> broken = why_illegal(chip, cuts.mix);
+    if (broken.empty()) return std::string(say::kVgroupsUnclear.in(language_));
+    return wire::make_rule(chip, broken.front(), language_).message;
+  }
+
+  void look_at_mix(const NpuView& npu, const DeviceNpu& reading, const NpuCuts& cuts) {
+    if (cuts.state != kNoState) return;
+    const ChipModel& chip = rules_.model(cuts.chip);
+    std::string templates;
+    std::optional<std::uint32_t> strange;  // the last that is no job's: the first to go
+    for (const CutSlice& slice : cuts.slices) {
+      templates +=
+          (templates.empty() ? "" : ", ") + (slice.template_name.empty() ? "-" : slice.template_name);
+      if (slice.standing != wire::SliceStanding::kHeld && slice.id) strange = slice.id;
+    }
+    const std::string id = std::to_string(npu.report.physical_id);
+    FindingView& finding = add(
+        Severity::kWarning, "doctor.slices.illegal",
+        wire::fill(
+            say::kIllegal, language_,
+            {{"npu", id}, {"templates", templates}, {"model", chip.name}, {"why", why_no_mix(chip, cuts)}}),
+        strange ? "npu-smi set -t destroy-vnpu" + place_of(reading) + " -v " + std::to_string(*strange)
+                : "tangram slices " + id);
+    finding.npu = npu.report.physical_id;
+    finding.slice = strange;
+  }
+
+  void compare_totals(const NpuView& npu, const DeviceNpu& reading, const ChipModel& chip) {
+    const SliceResources& total = reading.slicing.total;
+    std::array<std::optional<std::int64_t>, kChipResourceCount> reported;
+    const auto tell = [&reported](ChipResource resource, const auto& sample, std::int64_t value) {
+      if (sample.valid) reported[index_of(resource)] = value;
+    };
+    constexpr std::int32_t kMilli = 1'000;
+    tell(ChipResource::kAiCores, total.ai_cores_milli, total.ai_cores_milli.value / kMilli);
+    tell(ChipResource::kAiCpus, total.ai_cpus, total.ai_cpus.value);
+    for (const ChipDifference& difference : differences(chip, reported)) {
+      const std::string id = std::to_string(npu.report.physical_id);
+      const std::string resource = wire::word(difference.resource, language_);
+      FindingView& finding = add(Severity::kWarning, kCatalogueDiffers,
+                                 wire::fill(say::kDiffers, language_,
+                                            {{"npu", id},
+                                             {"reported", std::to_string(difference.reported)},
+                                             {"resource", resource},
+                                             {"expected", std::to_string(difference.expected)},
+                                             {"model", chip.name}}),
+                                 "npu-smi info -t info-vnpu" + place_of(reading));
+      finding.npu = npu.report.physical_id;
+    }
+  }
+
+  const Scheduler& core_;
+  const OwnSlices own_slices_;
+  const DeviceReadings& readings_;
+  const Language language_;
+  const CutRules rules_;
+  std::vector<FindingView> findings_;
+};
+
+}  // namespace
+
+wire::DoctorView make_diagnosis(const State& state, const Options& options, const DeviceReadings& readings,
+                                const MachineWalls& walls, Language language) {
+  Diagnosis diagnosis(state, readings, language);
+  diagnosis.look_at_driver();
+  diagnosis.look_at_npus();
+  diagnosis.look_at_walls(walls);
+  wire::DoctorView view;
+  view.version = options.version;
+  view.node = options.node;
+  view.driver_version = readings.driver_version;
+  view.findings = std::move(diagnosis).findings();
+  return view;
+}
+
+}  // namespace tangram::service

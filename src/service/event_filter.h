@@ -1,0 +1,47 @@
+// Which events a reader gets: those it may see, of what it asked for. Values; not thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/ids.h"
+#include "ports/store.h"
+
+namespace tangram::service {
+
+// Follows one job through the events in their order: its own ones, and while it is in the queue those of the
+// jobs that wait with it.
+class JobTrack {
+ public:
+  // `group`: the topic of those that wait with it, empty while it is not known.
+  JobTrack(std::string topic, std::string group, bool queued)
+      : topic_(std::move(topic)), group_(std::move(group)), queued_(queued) {}
+
+  const std::string& topic() const { return topic_; }
+  const std::string& group() const { return group_; }
+  bool queued() const { return queued_; }  // after the events so far
+  bool passes(const NewEvent& event);
+
+ private:
+  std::string topic_;
+  std::string group_;
+  bool queued_;
+};
+
+struct EventFilter {
+  std::optional<TenantId> viewer;  // sees what is its subtree's or everybody's; none: all
+  std::optional<TenantId> tenant;  // only of its subtree
+  std::optional<JobTrack> job;
+  std::string topic;               // only with this one
+  std::vector<std::string> types;  // only these; "job.*" stands for all that begin so. None: all
+
+  // In the order of the events: the track of the job goes on with each.
+  bool passes(const NewEvent& event);
+};
+
+// Whether the event is one that `viewer` may see at all.
+bool may_see(const NewEvent& event, const std::optional<TenantId>& viewer);
+
+}  // namespace tangram::service

@@ -1,0 +1,227 @@
+#include "service/slices_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "service/npu_cuts.h"
+#include "wire/sentences.h"
+#include "wire/slice_texts.h"
+#include "wire/slice_words.h"
+
+namespace tangram::service {
+namespace {
+
+namespace say = wire::slices;
+using wire::Language;
+
+constexpr std::int32_t kMilli = 1'000;
+
+class NpuSlices {
+ public:
+  NpuSlices(const State& state, const Caller& caller, const DeviceReadings& readings, const CutRules& rules,
+            const NpuView& npu)
+      : state_(state),
+        caller_(caller),
+        readings_(readings),
+        npu_(npu),
+        reading_(find_reading(readings, npu.report.physical_id)),
+        id_(std::to_string(npu.report.physical_id)),
+        cuts_(look_at_cuts(own_slices(state), rules, npu, reading_)),
+        chip_(cuts_.chip == kNoChip ? nullptr : &rules.catalog()->chip(cuts_.chip)) {}
+
+  wire::NpuSlicesView view(const std::vector<std::string>& asked) const {
+    const NpuReport& report = npu_.report;
+    wire::NpuSlicesView view;
+    view.npu = report.physical_id;
+    if (reading_ != nullptr) {
+      view.card = reading_->card_id;
+      view.chip_on_card = reading_->chip_id;
+    }
+    view.chip = report.chip;
+    if (chip_ != nullptr) view.model = chip_->model.name;
+    view.health = report.health;
+    view.mode = npu_.mode;
+    if (report.ai_cores > 0) view.ai_cores = report.ai_cores;
+    if (report.memory.count > 0) view.memory = report.memory;
+    if (npu_.job.valid()) name_holder(npu_.job, view);
+    view.offered = report.cuttable;
+    for (const CutSlice& slice : cuts_.slices) view.slices.push_back(slice_view(slice));
+    // The state tells of every slice, the report only of those that the core was told of.
+    if (!view.slices.empty() && view.mode == NpuMode::kFree) view.mode = NpuMode::kSliced;
+    view.note = note();
+    if (chip_ != nullptr && cuts_.state != kNoState) {
+      view.free_ai_cores = npu_.job.valid() ? 0 : chip_->table.free_ai_cores(cuts_.state);
+    }
+    add_cuts(view);
+    if (!asked.empty()) view.asked = mix_view(asked);
+    return view;
+  }
+
+ private:
+  Language language() const { return caller_.language; }
+
+  // Names the holder to who may see the job.
+  template <class View>
+  void name_holder(JobId job, View& view) const {
+    const auto status = state_.core().job(job);
+    if (!status || !may_see(state_, caller_, status->spec.tenant)) return;
+    const wire::Names names = names_of(state_);
+    view.tenant = names.tenant(status->spec.tenant);
+    view.job = wire::format_job_id(job);
+    view.job_name = names.job(job);
+  }
+
+  wire::StandingSliceView slice_view(const CutSlice& slice) const {
+    wire::StandingSliceView view;
+    view.id = slice.id;
+    view.template_name = slice.template_name;
+    view.standing = slice.standing;
+    if (slice.vgroup != kNoVgroup) view.vgroup = slice.vgroup;
+    if (slice.seen != nullptr) {
+      const SliceResources& resources = slice.seen->resources;
+      if (resources.ai_cores_milli.valid) view.ai_cores = resources.ai_cores_milli.value / kMilli;
+      if (slice.seen->memory_usable.valid) view.usable_memory = slice.seen->memory_usable.value;
+      if (slice.seen->memory_used.valid) view.memory_used = slice.seen->memory_used.value;
+    }
+    if (const SliceTemplate* shape = template_of(slice.template_name)) {
+      view.ai_cores = shape->ai_cores();
+      view.memory = shape->memory;
+      view.usable_memory = shape->usable_memory;
+    }
+    if (slice.held == nullptr) return view;
+    view.ai_cores = slice.held->placement.ai_cores;
+    view.memory = slice.held->placement.memory;
+    view.usable_memory = slice.held->placement.usable_memory;
+    name_holder(slice.held->job, view);
+    return view;
+  }
+
+  const SliceTemplate* template_of(const std::string& name) const {
+    if (chip_ == nullptr) return nullptr;
+    const std::uint32_t shape = find_template(chip_->model, name);
+    return shape < chip_->model.templates.size() ? &chip_->model.templates[shape] : nullptr;
+  }
+
+  std::string note() const {
+    const std::string shown_chip = npu_.report.chip.empty() ? "-" : npu_.report.chip;
+    if (chip_ == nullptr)
+      return wire::fill(say::kNotKnownChip, language(), {{"npu", id_}, {"chip", shown_chip}});
+    if (reading_ != nullptr && !reading_->slicing.slices.valid) {
+      const std::string why = wire::translated(reading_->slicing.note, language());
+      return wire::fill(say::kNotRead, language(), {{"npu", id_}, {"why", why.empty() ? "-" : why}});
+    }
+    if (readings_.slices_for_containers.valid && !readings_.slices_for_containers.value)
+      return std::string(say::kForMachines.in(language()));
+    if (npu_.report.health != Health::kOk) return wire::fill(say::kNotHealthy, language(), {{"npu", id_}});
+    if (npu_.job.valid()) return wire::fill(say::kIsWhole, language(), {{"npu", id_}});
+    if (cuts_.state == kNoState) return wire::fill(say::kNotKnownMix, language(), {{"npu", id_}});
+    return npu_.report.cuttable ? std::string() : wire::fill(say::kNotOffered, language(), {{"npu", id_}});
+  }
+
+  // What forbids any cut here, however small.
+  std::optional<wire::ReasonView> obstacle() const {
+    if (chip_ == nullptr) return wire::make_rule("slice.rule.no_chip", note(), language());
+    if (npu_.job.valid()) {
+      return wire::make_rule("slice.rule.whole", wire::fill(say::kIsWhole, language(), {{"npu", id_}}),
+                             language());
+    }
+    if (cuts_.state == kNoState) {
+      return wire::make_rule("slice.rule.no_mix", wire::fill(say::kNotKnownMix, language(), {{"npu", id_}}),
+                             language());
+    }
+    return std::nullopt;
+  }
+
+  std::vector<wire::ReasonView> rules_broken_by(const SliceMix& mix) const {
+    std::vector<wire::ReasonView> rules;
+    for (const SliceViolation& violation : why_illegal(chip_->model, mix))
+      rules.push_back(wire::make_rule(chip_->model, violation, language()));
+    return rules;
+  }
+
+  void add_cuts(wire::NpuSlicesView& view) const {
+    if (chip_ == nullptr) return;
+    const auto blocked = obstacle();
+    for (std::uint32_t shape = 0; shape < chip_->model.templates.size(); ++shape) {
+      const SliceTemplate& known = chip_->model.templates[shape];
+      if (!known.offered) continue;
+      wire::SliceCutView& cut = view.cuts.emplace_back();
+      cut.template_name = known.name;
+      cut.ai_cores = known.ai_cores();
+      cut.ai_cpus = known.ai_cpus();
+      cut.memory = known.memory;
+      cut.usable_memory = known.usable_memory;
+      if (blocked) {
+        cut.rules = {*blocked};
+        continue;
+      }
+      cut.room = chip_->table.room(cuts_.state, shape);
+      if (cut.room == 0) cut.rules = rules_broken_by(with_slice(chip_->model, cuts_.mix, shape));
+    }
+  }
+
+  wire::SliceMixView mix_view(const std::vector<std::string>& asked) const {
+    wire::SliceMixView view;
+    view.templates = asked;
+    if (const auto blocked = obstacle()) {
+      view.rules = {*blocked};
+      return view;
+    }
+    const auto standing = static_cast<std::int64_t>(cuts_.slices.size());
+    const auto all = standing + static_cast<std::int64_t>(asked.size());
+    if (asked.size() > static_cast<std::size_t>(kSlicesPerChipMax)) {
+      const SliceViolation many{SliceRule::kSlices, ChipResource::kAiCores, 0, all, chip_->model.slices_max};
+      view.rules = {wire::make_rule(chip_->model, many, language())};
+      return view;
+    }
+    SliceMix mix = cuts_.mix;
+    std::string known;
+    for (const SliceTemplate& shape : chip_->model.templates)
+      known += (known.empty() ? "" : ", ") + shape.name;
+    for (const std::string& name : asked) {
+      const std::uint32_t shape = find_template(chip_->model, name);
+      if (shape < chip_->model.templates.size()) {
+        mix = with_slice(chip_->model, mix, shape);
+        continue;
+      }
+      view.rules.push_back(
+          wire::make_rule("slice.rule.no_template",
+                          wire::fill(say::kNoSuchTemplate, language(),
+                                     {{"template", name}, {"model", chip_->model.name}, {"known", known}}),
+                          language()));
+    }
+    if (view.rules.empty()) view.rules = rules_broken_by(mix);
+    view.legal = view.rules.empty();
+    return view;
+  }
+
+  const State& state_;
+  const Caller& caller_;
+  const DeviceReadings& readings_;
+  const NpuView& npu_;
+  const DeviceNpu* reading_;
+  const std::string id_;
+  const NpuCuts cuts_;
+  const Catalog::Chip* chip_;
+};
+
+}  // namespace
+
+Result<wire::SlicesView> make_slices(const State& state, const Options& options, const Caller& caller,
+                                     const DeviceReadings& readings, const SlicesQuery& query) {
+  wire::SlicesView view;
+  view.node = options.node;
+  const CutRules rules(state.core().catalog());
+  const std::vector<NpuView> npus = state.core().npus();
+  for (const NpuView& npu : npus) {
+    if (query.npu && npu.report.physical_id != *query.npu) continue;
+    view.npus.push_back(NpuSlices(state, caller, readings, rules, npu).view(query.cut));
+  }
+  if (query.npu && view.npus.empty()) {
+    return fail(Code::kNotFound, "npu.unknown", "no NPU " + std::to_string(*query.npu),
+                "`tangram status` lists them", {{"npu", std::int64_t{*query.npu}}});
+  }
+  return view;
+}
+
+}  // namespace tangram::service

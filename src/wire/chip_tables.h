@@ -1,0 +1,11 @@
+// How a chip is written, in an operator's file and in a journal record. Private to wire.
+#pragma once
+
+#include "catalog/chip.h"
+#include "wire/table.h"
+
+namespace tangram::wire {
+
+Codec<ChipModel> chip_codec();
+
+}  // namespace tangram::wire

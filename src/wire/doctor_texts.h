@@ -1,0 +1,47 @@
+// What `tangram doctor` says, in both languages. Beside the commands stands what the vendor's tool calls -i
+// and -c: card and chip on it.
+#pragma once
+
+#include <string_view>
+
+#include "wire/language.h"
+
+namespace tangram::wire::doctor {
+
+// Its unit gives the daemon root, namespaces and control groups with a filter of devices.
+inline constexpr std::string_view kRestartDaemon{"systemctl restart tangram"};
+
+inline constexpr Text kNoLibrary{"there is no usable libdcmi.so, so no NPU is known: {why}",
+                                 "没有可用的 libdcmi.so，因此看不到任何 NPU：{why}"};
+inline constexpr Text kDriverAway{"the driver does not answer, so no NPU can be given: {why}",
+                                  "驱动没有响应，无法分配 NPU：{why}"};
+inline constexpr Text kNoNpus{"the driver lists no NPU", "驱动没有列出任何 NPU"};
+inline constexpr Text kNpuNotOk{"NPU {npu} is {health}, and no job gets it: {why}",
+                                "NPU {npu} {health}，不会分配给任务：{why}"};
+inline constexpr Text kRecovers{
+    "the driver cuts the slices of before again at every boot, when their jobs have ended long since",
+    "驱动在每次启动时重新切出之前的切片，而那时其任务早已结束"};
+inline constexpr Text kForMachines{"the driver cuts for virtual machines: no job can get a slice",
+                                   "驱动按虚拟机模式切分：任务得不到切片"};
+inline constexpr Text kUnknownBoard{"slices of NPU {npu}: {why}", "NPU {npu} 的切片：{why}"};
+inline constexpr Text kResidual{
+    "slice {slice} ({template}) of NPU {npu} is nobody's, and its room is not offered",
+    "NPU {npu} 的切片 {slice}（{template}）无主，其资源不能分配"};
+inline constexpr Text kForeign{
+    "slice {slice} ({template}) of NPU {npu} is not this daemon's, and its room is not offered",
+    "NPU {npu} 的切片 {slice}（{template}）不属于此守护进程，其资源不能分配"};
+inline constexpr Text kIllegal{
+    "what stands on NPU {npu} ({templates}) is no mix that the catalogue knows for {model}: {why}",
+    "NPU {npu} 上的切片（{templates}）不是目录中 {model} 的合法组合：{why}"};
+inline constexpr Text kUnknownTemplate{"{template} is no template of it", "{template} 不是其模板"};
+inline constexpr Text kVgroupsUnclear{"its vGroups do not fit, or are not told", "vGroup 不符合规则或未给出"};
+inline constexpr Text kDiffers{
+    "NPU {npu} has {reported} {resource}, and the catalogue says {expected} for {model}",
+    "NPU {npu} 的 {resource} 为 {reported}，而目录中 {model} 为 {expected}"};
+inline constexpr Text kSharedDevices{
+    "jobs have no /dev of their own: all see every device node, and none can get a slice",
+    "任务没有自己的 /dev：都能看到所有设备节点，且得不到切片"};
+inline constexpr Text kNoDaemon{"no daemon answers, so nothing of the machine can be looked at: {why}",
+                                "守护进程没有响应，无法检查机器：{why}"};
+
+}  // namespace tangram::wire::doctor

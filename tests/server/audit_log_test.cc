@@ -1,0 +1,172 @@
+// The file that says who asked what.
+#include "server/audit_log.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "service/harness.h"
+
+namespace tangram::server {
+namespace {
+
+class AuditLogTest : public ::testing::Test {
+ protected:
+  AuditLogTest() {
+    std::string name = "/tmp/tg-audit-XXXXXX";
+    directory = mkdtemp(name.data());
+    options.path = directory + "/log/audit.log";
+  }
+  ~AuditLogTest() override { std::filesystem::remove_all(directory); }
+
+  std::unique_ptr<AuditLog> open() {
+    auto log = AuditLog::open(options);
+    EXPECT_TRUE(log) << log.error().to_string();
+    return log ? std::move(*log) : nullptr;
+  }
+  static AuditEntry entry(const std::string& path = "/v1/jobs") {
+    AuditEntry entry;
+    entry.who = "token t-3";
+    entry.name = "ci";
+    entry.role = "tenant";
+    entry.tenant = "team-a";
+    entry.from = "192.0.2.7:40112";
+    entry.method = "POST";
+    entry.path = path;
+    entry.status = 201;
+    return entry;
+  }
+  std::vector<std::string> lines(const std::string& suffix = "") const {
+    std::vector<std::string> all;
+    std::ifstream file(options.path + suffix);
+    for (std::string line; std::getline(file, line);) all.push_back(line);
+    return all;
+  }
+
+  std::string directory;
+  AuditOptions options;
+};
+
+// Without this, nobody could tell afterwards who did what.
+TEST_F(AuditLogTest, OneLineForEachUse) {
+  open()->record(entry());
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].substr(all[0].find(",\"who\"")),
+            R"(,"who":"token t-3","name":"ci","role":"tenant","tenant":"team-a","from":"192.0.2.7:40112",)"
+            R"("method":"POST","path":"/v1/jobs","status":201})");
+  struct stat info{};
+  ASSERT_EQ(stat(options.path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
+}
+
+// Without this, the log would be a place to read tokens from, or to forge lines in.
+TEST_F(AuditLogTest, HoldsNoSecretAndNoForgedLine) {
+  open()->record(entry("/v1/tokens/tgt_3_0123456789abcdef\"}\n{\"who\":\"uid 0"));
+  open()->record(entry("/x\"}\n{\"who\":\"uid 0\xff"));
+  open()->record(entry("/" + std::string(5'000, 'x')));
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].find("0123456789"), std::string::npos) << all[0];
+  EXPECT_NE(all[1].find("\\u000a"), std::string::npos) << all[1];
+  EXPECT_LT(all[2].size(), 600U);
+}
+
+// Without this, the log would fill the disk.
+TEST_F(AuditLogTest, FilesAreRotatedAndBounded) {
+  options.bytes_max = 10'000;
+  options.files_max = 3;
+  for (int run = 0; run < 20; ++run) {
+    auto log = open();
+    for (int i = 0; i < 20; ++i) log->record(entry("/" + std::to_string(run)));
+  }
+  for (const char* const suffix : {"", ".1", ".2"}) {
+    EXPECT_LE(std::filesystem::file_size(options.path + suffix), 10'000U) << suffix;
+    for (const std::string& line : lines(suffix)) EXPECT_EQ(line.back(), '}') << suffix;
+  }
+  EXPECT_FALSE(std::filesystem::exists(options.path + ".3"));
+  EXPECT_NE(lines().back().find("\"/19\""), std::string::npos);
+  EXPECT_EQ(lines(".1").size() + lines(".2").size() + lines().size() > 60, true);
+}
+
+// Without this, whoever knocks without end would push all that matters out of the file.
+TEST_F(AuditLogTest, RepeatedRefusalsAreCounted) {
+  auto log = open();
+  for (int i = 0; i < 5'000; ++i) {
+    AuditEntry refused = entry("/" + std::to_string(i));
+    refused.who = "";
+    refused.from = "192.0.2.7:" + std::to_string(i);
+    refused.status = 401;
+    refused.reason = "token.invalid";
+    log->record_refusal(std::move(refused));
+  }
+  AuditEntry other = entry();
+  other.from = "192.0.2.8:1";
+  other.reason = "token.invalid";
+  log->record_refusal(other);
+  log.reset();
+  const auto all = lines();
+  ASSERT_GE(all.size(), 3U);
+  EXPECT_LE(all.size(), 6U);
+  std::int64_t told = 0;
+  for (const std::string& line : all) {
+    if (line.find("192.0.2.7") == std::string::npos) continue;
+    const std::size_t at = line.find("\"count\":");
+    told += at == std::string::npos ? 1 : std::stoll(line.substr(at + 8));
+  }
+  EXPECT_EQ(told, 5'000);
+}
+
+// Without this, a second's silence would leave the last refusals untold until somebody else comes.
+TEST_F(AuditLogTest, HeldBackRefusalsAreToldWithinSeconds) {
+  auto log = open();
+  for (int i = 0; i < 10; ++i) log->record_refusal(entry());
+  EXPECT_TRUE(service::testing::eventually([&] { return lines().size() == 2; }));
+}
+
+// Without this, a start without a place to write would leave no trace of anybody.
+TEST_F(AuditLogTest, APlaceThatCannotBeWrittenIsNamed) {
+  options.path = "/proc/nothing/audit.log";
+  const auto log = AuditLog::open(options);
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().reason, "audit.unwritable");
+  EXPECT_NE(log.error().message.find("/proc/nothing/audit.log"), std::string::npos);
+  EXPECT_NE(log.error().hint.find("audit.file"), std::string::npos);
+}
+
+// Without this, a full disk would stop the service, or lines would vanish and nobody know.
+TEST_F(AuditLogTest, LinesThatCannotBeWrittenAreCounted) {
+  // As good as a full disk for one process: no file may grow beyond this.
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 500;
+  auto log = open();
+  log->record(entry("/first"));
+  ASSERT_TRUE(service::testing::eventually([&] { return lines().size() == 1; }));
+  setrlimit(RLIMIT_FSIZE, &small);
+  for (int i = 0; i < 7; ++i) {
+    log->record(entry("/lost/" + std::string(200, 'x')));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(lines().size(), 1U);
+  setrlimit(RLIMIT_FSIZE, &before);
+  log->record(entry("/last"));
+  ASSERT_TRUE(service::testing::eventually([&] { return lines().size() == 3; }));
+  EXPECT_NE(lines()[1].find("\"lost\":7"), std::string::npos) << lines()[1];
+  EXPECT_NE(lines()[2].find("/last"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tangram::server

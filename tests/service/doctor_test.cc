@@ -1,0 +1,169 @@
+// What is wrong with a machine: each finding from the state of things that causes it, and nothing from a
+// machine that is well.
+#include "service/doctor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "service/cut_node.h"
+#include "wire/texts.h"
+
+namespace tangram::service::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using wire::FindingView;
+using wire::Severity;
+
+std::vector<FindingView> find(const CutNode& node, const MachineWalls& walls = {},
+                              wire::Language language = wire::Language::kEnglish) {
+  return make_diagnosis(node.state, node.options, node.readings, walls, language).findings;
+}
+
+// The one finding that there is.
+FindingView only(const CutNode& node, const MachineWalls& walls = {}) {
+  const std::vector<FindingView> findings = find(node, walls);
+  EXPECT_EQ(findings.size(), 1U);
+  for (const FindingView& finding : findings) {
+    EXPECT_NE(wire::find_reason(finding.code), nullptr) << finding.code << " cannot be explained";
+    EXPECT_FALSE(finding.hint.empty()) << finding.code;
+    EXPECT_FALSE(finding.command.empty()) << finding.code;
+  }
+  return findings.empty() ? FindingView() : findings.front();
+}
+
+// Without it an alarm would come from a machine that is well, and nobody would listen to the next one.
+TEST(Doctor, FindsNothingWhereNothingIsWrong) {
+  CutNode node;
+  node.readings.slices_recover = Sample<bool>::known(false);
+  node.readings.slices_for_containers = Sample<bool>::known(true);
+  node.submit(4096);
+  node.show(100, "vir02", 0);
+  EXPECT_TRUE(find(node).empty()) << find(node).front().message;
+}
+
+// Without it a machine without the vendor's library would only seem to have no NPUs.
+TEST(Doctor, TellsAMissingLibraryFromADriverThatIsAway) {
+  CutNode node;
+  node.readings = {};
+  node.readings.reason = "device.library.missing";
+  node.readings.note = "no libdcmi.so could be loaded; searched /x";
+  EXPECT_EQ(only(node).code, "doctor.library");
+  EXPECT_THAT(only(node).message, HasSubstr("/x"));
+  EXPECT_EQ(only(node).severity, Severity::kError);
+  node.readings.reason = "device.driver.away";
+  EXPECT_EQ(only(node).code, "doctor.driver.away");
+}
+
+// Without it an old driver, the trap of recovered slices and the mode for machines would be found by their
+// harm.
+TEST(Doctor, FindsWhatIsSetWrongInTheDriver) {
+  CutNode node;
+  node.readings.driver = {DriverStanding::Kind::kBelow, "driver 22.0.4 is older than 25.5"};
+  EXPECT_EQ(only(node).code, "doctor.driver.old");
+  EXPECT_THAT(only(node).message, HasSubstr("22.0.4"));
+  node.readings.driver = {DriverStanding::Kind::kSupported, {}};
+  node.readings.slices_recover = Sample<bool>::known(true);
+  EXPECT_EQ(only(node).code, "doctor.slices.recover");
+  EXPECT_EQ(only(node).command, "npu-smi set -t vnpu-cfg-recover -d 0");
+  node.readings.slices_recover = Sample<bool>{};
+  node.readings.slices_for_containers = Sample<bool>::known(false);
+  EXPECT_EQ(only(node).code, "doctor.slices.mode");
+  EXPECT_EQ(only(node).command, "npu-smi set -t vnpu-mode -d 0");
+}
+
+// Without it capacity that a leftover takes would be missing, and nobody could say what frees it.
+TEST(Doctor, FindsSlicesThatAreNobodys) {
+  CutNode node;
+  const JobId left = node.submit(4096);
+  node.show(100, "vir02", 0);
+  node.end(left);
+  const FindingView residual = only(node);
+  EXPECT_EQ(residual.code, "doctor.slices.residual");
+  EXPECT_EQ(residual.severity, Severity::kWarning);
+  EXPECT_EQ(residual.command, "npu-smi set -t destroy-vnpu -i 7 -c 0 -v 100");
+  EXPECT_EQ(residual.npu, 0U);
+  EXPECT_EQ(residual.slice, 100U);
+  CutNode other;
+  other.show(102, "vir01", 0, false);
+  EXPECT_EQ(only(other).code, "doctor.slices.foreign");
+}
+
+// Without it an NPU that is never cut again would not be told from one that is full.
+TEST(Doctor, FindsAMixThatTheCatalogueDoesNotKnow) {
+  CutNode node;
+  node.show(100, "vir04", 0);
+  node.show(101, "vir04", 1);
+  const std::vector<FindingView> findings = find(node);
+  const auto found = std::find_if(findings.begin(), findings.end(),
+                                  [](const FindingView& f) { return f.code == "doctor.slices.illegal"; });
+  ASSERT_NE(found, findings.end());
+  EXPECT_THAT(found->message, HasSubstr("AICPU: 8 needed, and the chip has 7"));
+  EXPECT_EQ(found->command, "npu-smi set -t destroy-vnpu -i 7 -c 0 -v 101");
+  CutNode strange;
+  strange.show(100, "vir16", 0);
+  EXPECT_THAT(find(strange).front().message, HasSubstr("vir16 is no template of it"));
+}
+
+// Without it a chip that is described wrongly would be cut into what it has not.
+TEST(Doctor, FindsAChipThatIsNotAsTheCatalogueSays) {
+  CutNode node;
+  node.readings.npus[0].slicing.total.ai_cores_milli = Sample<std::int32_t>::known(10'000);
+  EXPECT_EQ(only(node).code, "doctor.catalogue");
+  EXPECT_EQ(only(node).message, "NPU 0 has 10 AI cores, and the catalogue says 8 for 310P (24 GiB)");
+  node.readings.npus[0].slicing.total.ai_cores_milli = Sample<std::int32_t>::known(8'000);
+  node.readings.npus[0].slicing.support = SliceSupport::kUnknown;
+  node.readings.npus[0].slicing.note = "board 0x99 of 310P3 is not in the support table";
+  EXPECT_EQ(only(node).code, "doctor.board.unknown");
+  EXPECT_THAT(only(node).message, HasSubstr("0x99"));
+  node.readings.npus[0].slicing.slices.valid = false;
+  EXPECT_EQ(only(node).code, "doctor.slices.unreadable");
+}
+
+// Without it what the devices say would stand in English among Chinese sentences.
+TEST(Doctor, SpeaksOneLanguage) {
+  CutNode node;
+  node.readings.driver = {
+      DriverStanding::Kind::kBelow,
+      "driver 22.0.4 is older than 25.5, the oldest that is supported: what it offers is used, "
+      "without promise; upgrade it"};
+  node.readings.npus[0].slicing.support = SliceSupport::kUnknown;
+  node.readings.npus[0].slicing.note = "board 0x99 of 310P3 is not in the support table";
+  node.show(101, "vir02", 0, true);
+  for (const FindingView& finding :
+       find(node, {{"no control group for devices: only the job's own /dev keeps it from other NPUs"}, false},
+            wire::Language::kChinese)) {
+    EXPECT_EQ(finding.message.find(" the "), std::string::npos) << finding.message;
+    EXPECT_EQ(finding.message.find(" is "), std::string::npos) << finding.message;
+    EXPECT_EQ(finding.hint.find(" the "), std::string::npos) << finding.hint;
+  }
+}
+
+// Without it an operator would not learn that tenants are less apart than promised, or why no slice is given.
+TEST(Doctor, FindsMissingWallsAndSharedDevices) {
+  const CutNode node;
+  const FindingView wall = only(node, {{"no root: all jobs run as user id 5"}, true});
+  EXPECT_EQ(wall.code, "doctor.wall");
+  EXPECT_THAT(wall.message, HasSubstr("no root"));
+  EXPECT_EQ(only(node, {{}, false}).code, "doctor.devices.shared");
+}
+
+// Without it the worst would stand last, where nobody looks.
+TEST(Doctor, PutsTheWorstFirst) {
+  CutNode node;
+  node.show(102, "vir01", 0, false);
+  node.readings.slices_recover = Sample<bool>::known(true);
+  node.report.npus[0].health = Health::kCritical;
+  node.apply(NodeReported{node.report});
+  const std::vector<FindingView> findings = find(node, {{"no root: x"}, true});
+  ASSERT_GE(findings.size(), 4U);
+  EXPECT_EQ(findings.front().code, "doctor.npu.health");
+  EXPECT_EQ(findings.front().command, "npu-smi set -t reset -i 7 -c 0");
+  EXPECT_TRUE(std::is_sorted(findings.begin(), findings.end(),
+                             [](const auto& a, const auto& b) { return a.severity < b.severity; }));
+}
+
+}  // namespace
+}  // namespace tangram::service::testing

@@ -1,0 +1,423 @@
+// Slices from the journal to the devices and back.
+#include "service/slices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "service/cutting.h"
+#include "service/harness.h"
+#include "service/node_report.h"
+#include "service/recovery.h"
+
+namespace tangram::service::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::uint32_t kFirstId = 100;
+
+DeviceSlice slice_of(std::uint32_t id, const std::string& template_name, std::uint32_t vgroup) {
+  DeviceSlice slice;
+  slice.id = id;
+  slice.template_name = Sample<std::string>::known(template_name);
+  slice.container_used = Sample<bool>::known(false);
+  slice.vgroup_id = Sample<std::uint32_t>::known(vgroup);
+  return slice;
+}
+
+// So many 310P3 that can be cut, and policies that need no patience.
+struct Sliced : Machine {
+  explicit Sliced(int npus = 1) : Machine(npus) {
+    for (int i = 0; i < npus; ++i) devices.set_npu(npu_310p3(static_cast<std::uint32_t>(i)));
+    options.slice_policy.late_ms = 0;
+    options.slice_policy.create_pause_ms = 1;
+    options.slice_policy.return_pause_ms = 5;
+    options.slice_policy.look_pause_ms = 5;
+  }
+
+  std::string slice(const std::string& memory, const std::string& more = "") {
+    return submitted(submit(R"({"tenant":"team-a","command":["/bin/true"],"slice":{"memory":")" + memory +
+                            R"("})" + more + "}"));
+  }
+  std::string submitted(const Answer& answer) {
+    const auto view = wire::read_job_view(answer.body);
+    EXPECT_TRUE(view) << answer.body;
+    return view ? view->id : std::string();
+  }
+  void finish(const std::string& job) { world.finish(key(job), Outcome::kSucceeded, 0); }
+  std::string reason(const std::string& job) {
+    const wire::JobView now = view(job);
+    return now.reason ? now.reason->code : std::string();
+  }
+  bool waits_for(const std::string& job, const std::string& code) {
+    return eventually([&] { return reason(job) == code; });
+  }
+  // Neither on the devices nor in the book.
+  bool is_clean() {
+    return eventually([&] {
+      const wire::StatusView now = service->status(kOperator);
+      const bool none = std::all_of(now.npus.begin(), now.npus.end(),
+                                    [](const wire::NpuStatusView& npu) { return npu.slices.empty(); });
+      return none && devices.slices().empty();
+    });
+  }
+};
+
+// Without this, a program could start before its slice is there, or in another one than the book has.
+TEST(SlicesTest, ASliceIsCutBeforeItsProgramStartsAndGoesBackBehindIt) {
+  Sliced machine;
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("4GiB");
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  ASSERT_THAT(machine.devices.slices(), SizeIs(1));
+  EXPECT_EQ(machine.devices.slices().front().template_name.value, "vir02");
+  const auto process = machine.world.process({job, 1});
+  ASSERT_TRUE(process);
+  EXPECT_EQ(process->spec.slice, (LaunchSlice{0, kFirstId, "vir02"}));
+  EXPECT_THAT(process->spec.npus, IsEmpty());
+  EXPECT_EQ(machine.view(job).slice->id, kFirstId);
+  machine.finish(job);
+  ASSERT_TRUE(machine.is_clean());
+  EXPECT_EQ(machine.store.count("slice_ordered"), 1U);
+  EXPECT_EQ(machine.store.count("slice_made"), 1U);
+  EXPECT_TRUE(eventually([&] { return machine.store.count("slice_returned") == 1; }));
+}
+
+// Without this, a kill at some moment would lose a slice or its job, run a program twice, or leave capacity
+// taken.
+TEST(SlicesTest, SurviveAKillAfterEveryRecord) {
+  const auto play = [](Sliced& machine, std::map<int, std::string>& acknowledged) {
+    (void)machine.apply(
+        "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-a}\nspec: {quota: {npus: 4}}\n");
+    const std::vector<std::string> sizes = {"1GiB", "4GiB", "7GiB", "7GiB"};
+    for (int number = 0; number < 4 && !machine.store.dead(); ++number) {
+      const Answer answer =
+          machine.submit(R"({"tenant":"team-a","command":["/bin/true"],"slice":{"memory":")" +
+                             sizes[static_cast<std::size_t>(number)] + "\"}}",
+                         "key-" + std::to_string(number));
+      if (answer.status == 201) acknowledged[number] = wire::read_job_view(answer.body)->id;
+    }
+    if (acknowledged.contains(1)) (void)machine.cancel(acknowledged[1]);
+    EXPECT_TRUE(eventually([&] {
+      for (const AttemptKey& key : machine.world.keys()) {
+        const auto process = machine.world.process(key);
+        if (process->released && process->alive && !process->exit) {
+          machine.world.finish(key, Outcome::kSucceeded, 0);
+        }
+      }
+      return machine.store.dead() || machine.service->jobs(kOperator, {})->items.empty();
+    }));
+  };
+  std::size_t records = 0;
+  {
+    Sliced machine;
+    machine.start();
+    std::map<int, std::string> acknowledged;
+    play(machine, acknowledged);
+    ASSERT_TRUE(machine.is_clean());
+    records = machine.store.records().size();
+  }
+  ASSERT_GT(records, 30U);
+  for (std::size_t kept = 0; kept <= records; ++kept) {
+    SCOPED_TRACE("killed after record " + std::to_string(kept));
+    Sliced machine;
+    machine.store.die_after(kept);
+    machine.start();
+    std::map<int, std::string> acknowledged;
+    play(machine, acknowledged);
+    machine.crash();
+    machine.store.revive();
+    machine.start();
+    play(machine, acknowledged);
+    ASSERT_TRUE(machine.is_clean());
+    EXPECT_FALSE(machine.world.overlap_seen());
+    for (const auto& [number, job] : acknowledged) {
+      const wire::JobView view = machine.view(job);
+      EXPECT_LE(machine.world.executions(job), 1) << job << " ran twice";
+      EXPECT_TRUE(view.outcome == Outcome::kSucceeded || view.outcome == Outcome::kCancelled) << view.message;
+    }
+    EXPECT_EQ(machine.store.count("slice_ordered"), machine.store.count("slice_returned"));
+    if (HasFailure()) break;
+  }
+}
+
+// Without this, the job would end for what the driver did, or try the same NPU for ever while another is
+// free.
+TEST(SlicesTest, AnNpuThatRefusesIsLeftForAnother) {
+  Sliced machine(2);
+  machine.devices.refuse_create({0});
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  EXPECT_THAT(machine.view(job).npus, ElementsAre(1U));
+  EXPECT_EQ(machine.store.count("attempt_ended"), 1U);
+  EXPECT_EQ(machine.view(job).attempt, 2);
+}
+
+// Without this, a driver that refuses everything would fill the journal as fast as the disk can write.
+TEST(SlicesTest, AnNpuThatRefusesIsTriedLessAndLess) {
+  Sliced machine;
+  machine.devices.refuse_create({0});
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("1GiB");
+  ASSERT_TRUE(machine.waits_for(job, "capacity.slices.residual"));
+  EXPECT_THAT(machine.view(job).message, HasSubstr("its slice could not be cut: the driver refused the cut"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(machine.store.count("slice_ordered"), 1U);
+  machine.devices.refuse_create({});
+  EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
+}
+
+// Without this, a slice that somebody cuts between two looks would be taken for one of the daemon's own
+// leftovers by the next daemon, and destroyed.
+TEST(SlicesTest, ASliceThatWasThereBeforeItsOrderIsNobodysToDestroy) {
+  Sliced machine;
+  machine.options.scan_interval_ms = 600'000;
+  machine.start();
+  machine.tenant("team-a", 4);
+  SliceOrder stranger;
+  stranger.physical_id = 0;
+  stranger.id = kFirstId;
+  stranger.template_name = "vir01";
+  stranger.vgroup = 0;
+  ASSERT_TRUE(machine.devices.create_slice(stranger));
+  const std::string job = machine.slice("1GiB");
+  ASSERT_TRUE(eventually([&] { return machine.store.count("attempt_ended") == 1; }));
+  EXPECT_EQ(machine.store.count("slice_returned"), 1U) << "in the same group";
+  machine.crash();
+  machine.start();
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  EXPECT_THAT(machine.devices.slices(), SizeIs(2));
+  EXPECT_NE(machine.view(job).slice->id, kFirstId);
+  machine.finish(job);
+  ASSERT_TRUE(eventually([&] { return machine.devices.slices().size() == 1; }));
+  EXPECT_EQ(machine.devices.slices().front().id, kFirstId);
+}
+
+// Without this, what a slice leaves behind would be given again while the hardware still has it.
+TEST(SlicesTest, ASliceThatIsNotReturnedYetIsCountedAndNamed) {
+  Sliced machine;
+  machine.devices.refuse_destroy(true);
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("7GiB");
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  machine.finish(job);
+  ASSERT_TRUE(machine.reaches(job, JobState::kEnded));
+  const std::string whole = machine.job("team-a", 1);
+  ASSERT_TRUE(machine.waits_for(whole, "capacity.slices.residual"));
+  EXPECT_THAT(machine.view(whole).reason->message, HasSubstr("slice 100 (vir04)"));
+  // Also behind a restart, which tries at once.
+  machine.stop();
+  machine.start();
+  EXPECT_EQ(machine.reason(whole), "capacity.slices.residual");
+  machine.devices.refuse_destroy(false);
+  EXPECT_TRUE(machine.reaches(whole, JobState::kRunning));
+  EXPECT_THAT(machine.devices.slices(), IsEmpty());
+}
+
+// Without this, a job would run on without the slice that it holds, or with a card that is gone.
+TEST(SlicesTest, AJobThatLosesItsSliceOrItsNpuIsStopped) {
+  Sliced machine;
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string first = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(first, JobState::kRunning));
+  machine.devices.drop_slices();
+  ASSERT_TRUE(machine.reaches(first, JobState::kEnded));
+  EXPECT_EQ(machine.view(first).outcome, Outcome::kDeviceLost);
+  EXPECT_THAT(machine.view(first).message, HasSubstr("slice 100 of NPU 0 is gone"));
+  const std::string second = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(second, JobState::kRunning));
+  machine.devices.set_health(0, Health::kCritical);
+  ASSERT_TRUE(machine.reaches(second, JobState::kEnded));
+  EXPECT_EQ(machine.view(second).outcome, Outcome::kDeviceLost);
+}
+
+// Without this, a program that fails because its slice is gone would be blamed for it, and not started again.
+TEST(SlicesTest, AProgramThatNoticesFirstThatItsSliceIsGoneIsNotBlamed) {
+  Sliced machine;
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  machine.devices.drop_slices();
+  machine.world.finish(machine.key(job), Outcome::kFailed, 1);
+  ASSERT_TRUE(machine.reaches(job, JobState::kEnded));
+  EXPECT_EQ(machine.view(job).outcome, Outcome::kDeviceLost);
+  EXPECT_THAT(machine.view(job).message, HasSubstr("slice 100 of NPU 0 is gone"));
+}
+
+// Without this, a slice just returned would be shown as somebody else's until the next look, with the command
+// that destroys what may be another job's by then.
+TEST(SlicesTest, WhatWasReturnedSinceTheLastLookIsNotShown) {
+  Sliced machine;
+  machine.options.scan_interval_ms = 400;
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("1GiB");
+  const auto shown = [&machine] { return machine.service->slices(kOperator, {})->npus.front().slices; };
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  ASSERT_TRUE(eventually([&] { return shown().size() == 1 && machine.devices.scans() > 2; }));
+  machine.finish(job);
+  ASSERT_TRUE(eventually([&] { return machine.store.count("slice_returned") == 1; }));
+  ASSERT_TRUE(eventually([&] { return shown().empty(); }));
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_THAT(shown(), IsEmpty());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+// Without this, slices would be promised by a table that is not that of the chip, until a driver refuses
+// them.
+TEST(SlicesTest, AChipThatIsOtherwiseThanDescribedIsToldAtTheStart) {
+  Sliced machine;
+  DeviceNpu strange = npu_310p3(0);
+  strange.slicing.total.ai_cpus = Sample<std::int32_t>::known(9);
+  machine.devices.set_npu(strange);
+  ::testing::internal::CaptureStderr();
+  machine.start();
+  machine.stop();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("NPU 0 has 9 AICPU, and the catalogue says 7"));
+}
+
+// Without this, a lease could be told as given, and its limit run, before its slice is there.
+TEST(SlicesTest, ALeaseRunsWhenItsSliceIsCut) {
+  Sliced machine;
+  machine.devices.refuse_create({0});
+  machine.start();
+  machine.tenant("team-a", 4);
+  auto request = wire::read_lease_request(R"({"tenant":"team-a","slice":{"memory":"1GiB"}})");
+  ASSERT_TRUE(request);
+  const auto lease = machine.call<HeldLease>(
+      [&](auto done) { machine.service->lease(kOperator, *request, {nullptr, true}, done); });
+  ASSERT_TRUE(lease) << lease.error().to_string();
+  const std::string job = wire::format_job_id(lease->job);
+  ASSERT_TRUE(machine.waits_for(job, "capacity.slices.residual"));
+  EXPECT_EQ(machine.store.count("attempt_running"), 0U);
+  machine.devices.refuse_create({});
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  EXPECT_THAT(machine.devices.slices(), SizeIs(1));
+  ASSERT_TRUE(machine.release(*lease, lease->token));
+  EXPECT_TRUE(machine.is_clean());
+}
+
+// Without this, a damaged journal could destroy a slice in use, or start a job in one that is not its own.
+TEST(SlicesTest, RecordsThatCannotFollowAreRefused) {
+  Sliced machine;
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  machine.crash();
+  const auto recovered = recover(machine.store);
+  ASSERT_TRUE(recovered) << recovered.error().to_string();
+  const State& state = recovered->state;
+  const TimeMs now = state.last_time();
+  const JobId id(1);
+  const std::vector<wire::JournalRecord> impossible = {
+      wire::SliceOrdered{id, 1, 0, 101, "vir01", 0},  // it has one
+      wire::SliceOrdered{JobId(9), 1, 0, 101, "vir01", 0},
+      wire::SliceMade{id, 1, kFirstId},  // it is
+      wire::SliceMade{id, 2, kFirstId},
+      wire::SliceMade{id, 1, 101},
+      wire::SliceReturned{id, 1, kFirstId},  // it is held
+      wire::SliceReturned{id, 1, 65535},
+  };
+  for (const wire::JournalRecord& record : impossible) {
+    const auto checked = state.check(record, now);
+    ASSERT_FALSE(checked) << wire::encode_record(record);
+    EXPECT_EQ(checked.error().reason, "record.impossible");
+  }
+  // The same state out of a snapshot.
+  const auto copy = State::from_snapshot(state.to_snapshot());
+  ASSERT_TRUE(copy) << copy.error().to_string();
+  EXPECT_EQ(copy->to_snapshot(), state.to_snapshot());
+  EXPECT_EQ(copy->slices(), state.slices());
+  EXPECT_EQ(copy->slice_of(id), kFirstId);
+}
+
+class Reports : public ::testing::Test {
+ protected:
+  Reports() {
+    readings_.available = true;
+    readings_.owners.emplace();
+    readings_.slices_for_containers = Sample<bool>::known(true);
+    readings_.npus = {npu_310p3(0)};
+  }
+  NpuReport report(const std::set<std::uint32_t>& returned = {}) {
+    auto made = make_node_report(state_, "node-1", readings_, private_devices_, returned, {});
+    if (made) last_ = made->npus.front();
+    if (made) state_.apply(*made, TimeMs(1));
+    return last_;
+  }
+  std::string why() { return why_none_is_cut(readings_, {*state_.core().catalog(), private_devices_}); }
+
+  State state_;
+  DeviceReadings readings_;
+  bool private_devices_ = true;
+  NpuReport last_;
+};
+
+// Without this, slices would be given where they cannot be had, or be refused where they can.
+TEST_F(Reports, SayWhetherAnNpuCanBeCutAndWhyNot) {
+  EXPECT_TRUE(report().cuttable);
+  EXPECT_EQ(report().template_set, "310P (24 GiB)");
+  EXPECT_EQ(why(), "");
+  // A look that could not read them changes nothing of that.
+  readings_.npus[0].slicing.slices.valid = false;
+  EXPECT_TRUE(report().cuttable);
+  EXPECT_THAT(why(), HasSubstr("the slices of NPU 0 cannot be read"));
+  readings_.npus[0].slicing.slices.valid = true;
+
+  private_devices_ = false;
+  EXPECT_FALSE(report().cuttable);
+  EXPECT_THAT(why(), HasSubstr("a /dev of their own"));
+  private_devices_ = true;
+  readings_.slices_for_containers.value = false;
+  EXPECT_FALSE(report().cuttable);
+  EXPECT_THAT(why(), HasSubstr("virtual machines"));
+  readings_.slices_for_containers.value = true;
+  readings_.npus[0].chip = "310X";
+  EXPECT_FALSE(report().cuttable);
+  EXPECT_THAT(why(), HasSubstr("it is not known how 310X is cut"));
+  readings_.npus[0].slicing.support = SliceSupport::kNotCut;
+  EXPECT_THAT(why(), HasSubstr("no driver cuts 310X"));
+}
+
+// Without this, the capacity shown would be more than the hardware has, or a slice in use be called nobody's.
+TEST_F(Reports, TellSlicesOfStrangers) {
+  DeviceNpu& npu = readings_.npus[0];
+  npu.slicing.slices.value = {slice_of(103, "vir04", 0), slice_of(105, "vir01", 2)};
+  EXPECT_THAT(report().strays,
+              ElementsAre(StraySlice{103, "vir04", 0, true}, StraySlice{105, "vir01", 2, true}));
+  npu.slicing.slices.value[0].container_used.value = true;
+  EXPECT_THAT(report().strays,
+              ElementsAre(StraySlice{103, "vir04", 0, false}, StraySlice{105, "vir01", 2, true}));
+  npu.slicing.slices.value[0].container_used.value = false;
+  npu.processes.value = {{77, Bytes::mib(1)}};  // of nobody that we know
+  EXPECT_THAT(report().strays,
+              ElementsAre(StraySlice{103, "vir04", 0, false}, StraySlice{105, "vir01", 2, false}));
+  // What could not be read is as it was.
+  npu.slicing.slices.valid = false;
+  npu.slicing.slices.value.clear();
+  EXPECT_THAT(report().strays, SizeIs(2));
+  // One that was returned since may still be in an older look.
+  npu.slicing.slices.valid = true;
+  npu.slicing.slices.value = {slice_of(103, "vir04", 0)};
+  EXPECT_THAT(report({103}).strays, IsEmpty());
+}
+
+}  // namespace
+}  // namespace tangram::service::testing
