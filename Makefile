@@ -9,7 +9,10 @@ export CCACHE_DIR ?= $(HOME)/.cache/tangram/ccache
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-run: setup ## install what is missing, build, and start Tangram on the simulated machine
+run: ## install what is missing, build, and start Tangram on the simulated machine
+	@echo "run: looking for Debian packages that are missing"
+	@tools/setup.sh tools/packages.txt
+	@echo "run: building in build/release; the first time takes some minutes"
 	@tools/build.sh release
 	@tools/run.sh start
 

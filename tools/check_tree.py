@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from tree import headers, layers, shape, texts  # noqa: E402
+from tree import headers, languages, layers, shape, texts  # noqa: E402
 from tree.source import Tree  # noqa: E402
 
 RULES = {
@@ -27,6 +27,8 @@ RULES = {
     "words": texts.check_words,
     "links": texts.check_links,
     "reasons": texts.check_reasons,
+    "sentences": languages.check_sentences,
+    "cli-words": languages.check_cli_words,
 }
 
 

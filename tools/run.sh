@@ -2,7 +2,7 @@
 # Starts and stops Tangram on the simulated machine: tools/run.sh start|stop
 #
 # Everything lives below one directory, which survives a stop: the simulated machine (ascend/), the daemon's state
-# (state/), the programs (bin/), logs. Not below the checkout, because tenants' users must be able to read the programs.
+# (state/) and configuration, the programs (bin/) with their manual (share/man/), logs. Not below the checkout, because tenants' users must be able to read the programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 verb=${1:?usage: tools/run.sh start|stop}
@@ -68,10 +68,26 @@ install_programs() {
     install -m 755 "$file" "$target.new"
     mv -f "$target.new" "$target"
   done
+  mkdir -p "$root/share"
+  rm -rf "$root/share/man"
+  cp -r "$build/share/man" "$root/share/man"
 }
 
-write_files() {
-  cat > "$root/tangramd.yaml" << CONFIG
+# Yours once you have edited it: what was written last stands beside it.
+write_configuration() {
+  local file=$root/tangramd.yaml written=$root/.tangramd.yaml.written
+  configuration > "$file.new"
+  if [ -f "$file" ] && ! cmp -s "$file" "$written" && ! cmp -s "$file" "$file.new"; then
+    echo "run: $file was edited, so it stays as it is"
+    rm "$file.new"
+    return
+  fi
+  cp "$file.new" "$written"
+  mv "$file.new" "$file"
+}
+
+configuration() {
+  cat << CONFIG
 # The daemon on the simulated machine. docs/configuration.md describes every field.
 node: demo
 cgroup: tangram-demo
@@ -80,26 +96,49 @@ devices:
   directory: $root/ascend/dev
   driver: $root/ascend/driver
 CONFIG
+}
+
+# What the vendor's set_env.sh does for programs that use its library is done here as well.
+write_environment() {
   cat > build/env.sh << ENVIRONMENT
 # For a shell that talks to what \`make run\` started.
 export PATH="$root/ascend/driver/tools:$root/bin:\$PATH"
+export MANPATH="$root/share/man:\${MANPATH:-}"
+export LD_LIBRARY_PATH="$root/ascend/driver/lib64\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
 export TANGRAM_SOCKET="$socket"
 ENVIRONMENT
 }
 
+# Without root, jobs have no file systems of their own.
+refuse_private_root() {
+  [ "$(id -u)" -eq 0 ] || return 0
+  case $(realpath -m "$root")/ in
+    /tmp/* | /var/tmp/*)
+      echo "run: TANGRAM_DEMO_ROOT is $root, but each job has a /tmp and a /var/tmp of its own and sees" >&2
+      echo "run: nothing of what lies there; choose another directory, or leave it out for $default" >&2
+      exit 2
+      ;;
+  esac
+}
+
 start() {
+  refuse_private_root
   mkdir -p "$root"
   chmod 755 "$root"
   if alive tangramd && alive ascendsimd && has_devices; then
-    write_files
+    write_environment
     echo "run: Tangram runs already; make stop ends it"
   else
     end tangramd
     end ascendsimd
+    echo "run: putting the programs into $root/bin"
     install_programs
-    write_files
+    write_configuration
+    write_environment
+    echo "run: starting the simulated machine"
     launch ascendsimd --root "$root/ascend" --lib-dir "$root/lib"
     wait_until "the simulated driver" ascendsimd driver_listens
+    echo "run: starting the daemon"
     launch tangramd --root "$root/state" --config "$root/tangramd.yaml"
     wait_until "the daemon's start" tangramd has_devices
     run_example
@@ -113,7 +152,7 @@ Tangram runs on the simulated machine. In another terminal, from this folder:
     . build/env.sh
     tangram status
 
-State and logs: $root. The end: make stop.
+Configuration (edit it, then make stop and make run), state and logs: $root. The end: make stop.
 TEXT
 }
 

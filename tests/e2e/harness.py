@@ -260,6 +260,11 @@ class Machine:
         return subprocess.run([program("ascendsim-ctl"), "--root", str(self.simulated), *map(str, arguments)],
                               check=True, capture_output=True, text=True, timeout=COMMAND_SECONDS_MAX).stdout
 
+    def npu_smi(self, *arguments):
+        """The vendor's command as an operator runs it on this machine."""
+        return subprocess.run([str(self.driver_dir / "tools/npu-smi"), *map(str, arguments)], check=True,
+                              capture_output=True, text=True, timeout=COMMAND_SECONDS_MAX).stdout
+
     def connections(self):
         """How many clients the daemon has accepted and not let go."""
         fields = [line.split() for line in pathlib.Path("/proc/net/unix").read_text().splitlines()]

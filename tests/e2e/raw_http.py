@@ -21,9 +21,25 @@ class Answer:
         self.status, self.headers, self.body = status, headers, body
         self.type = headers.get("Content-Type", "")
 
+    @classmethod
+    def of(cls, response):
+        """Of a stream, which goes on as long as its connection, the first event."""
+        if response.headers.get("Content-Type") != "text/event-stream":
+            return cls(response.status, response.headers, response.read())
+        lines = []
+        while (line := response.readline()) not in (b"", b"\n"):
+            lines.append(line)
+        return cls(response.status, response.headers, b"".join(lines))
+
     @property
     def json(self):
         return json.loads(self.body)
+
+    @property
+    def event(self):
+        """The data of a stream's event."""
+        [data] = [line.partition(b":")[2] for line in self.body.splitlines() if line.startswith(b"data:")]
+        return json.loads(data)
 
     def __repr__(self):
         return f"{self.status} {self.type}\n{self.body[:2000].decode(errors='replace')}"
@@ -45,6 +61,6 @@ def call(machine, method, path, body=None, headers=None):
         except (BrokenPipeError, ConnectionResetError):
             pass  # refused before all was sent: the answer says why
         response = connection.getresponse()
-        return Answer(response.status, response.headers, response.read())
+        return Answer.of(response)
     finally:
         connection.close()

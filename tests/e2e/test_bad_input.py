@@ -256,7 +256,7 @@ class Submissions(Case):
         self.refuse_submit(2, ["--npus"], "--npus", "1", "--npus", "2", "--", "true")
         labels = [word for i in range(33) for word in ("--label", f"k{i}=v")]
         self.refuse_submit(2, ["labels"], *labels, "--", "true")
-        self.refuse_submit(3, ["slice"], "--slice", "16GiB", "--", "true")
+        self.refuse_submit(3, ["slice", "33GiB"], "--slice", "33GiB", "--", "true")
         self.refuse_submit(3, ["share"], "--share", "1GiB", "--", "true")
 
     def test_command_lines(self):
@@ -337,7 +337,8 @@ class Submissions(Case):
                      {**good, "tenant": "team-a", "timeLimit": "2h"})
         self.problem(422, "quota.npus.above_limit", ["5 NPUs", "4 NPUs"], "POST", "/v1/jobs",
                      {**good, "tenant": "team-a", "npus": 5})
-        self.problem(501, "request.slice.unsupported", [], "POST", "/v1/jobs", {**good, "slice": "vir04"})
+        self.problem(422, "capacity.memory.never", ["33GiB"], "POST", "/v1/jobs", {**good, "slice": {"memory": "33GiB"}})
+        self.problem(422, "capacity.ai_cores.never", ["21"], "POST", "/v1/jobs", {**good, "slice": {"aiCores": 21}})
 
     def test_http_bodies(self):
         """Without it a body that is no submission could be taken for one."""

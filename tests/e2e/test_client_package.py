@@ -11,6 +11,7 @@ import unittest
 
 import harness
 from harness import Machine
+from remote import Remote
 
 PROJECT = harness.SOURCE / "tests/client/outside_project"
 TENANT = "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: team-a}\nspec: {quota: {npus: 2}}\n"
@@ -29,7 +30,9 @@ def cache_value(name):
     return found.group(1) if found else ""
 
 
-class Package(unittest.TestCase):
+class PackageCase(unittest.TestCase):
+    """A program that was built with the installed package, and a daemon for it."""
+
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="tg-sdk-"))
@@ -38,21 +41,28 @@ class Package(unittest.TestCase):
         run("cmake", "--install", harness.BUILD, "--prefix", cls.prefix, "--component", "client")
         # A library with a sanitizer needs a program with it.
         sanitizers = cache_value("TANGRAM_SANITIZE")
-        flags = [f"-DCMAKE_CXX_FLAGS=-fsanitize={sanitizers}"] if sanitizers else []
+        cls.sanitizer_flags = [f"-fsanitize={sanitizers}"] if sanitizers else []
+        flags = [f"-DCMAKE_CXX_FLAGS={flag}" for flag in cls.sanitizer_flags]
         cls.build = cls.folder / "build"
         run("cmake", "-S", PROJECT, "-B", cls.build, f"-DCMAKE_PREFIX_PATH={cls.prefix}", *flags)
         run("cmake", "--build", cls.build)
 
+    def make_machine(self):
+        return Machine()
+
+    def environment(self):
+        return {"TANGRAM_SOCKET": str(self.machine.socket)}
+
     def setUp(self):
-        self.machine = Machine()
+        self.machine = self.make_machine()
         self.addCleanup(self.machine.stop)
         self.machine.start()
         self.machine.apply(TENANT)
 
-    def holder(self, *words):
+    def holder(self, *words, **env):
         process = subprocess.Popen(
             [self.build / "holder", *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, env={**os.environ, "TANGRAM_SOCKET": str(self.machine.socket)}, preexec_fn=harness.die_with_parent)
+            text=True, env={**os.environ, **self.environment(), **env}, preexec_fn=harness.die_with_parent)
         self.addCleanup(self.close, process)
         return process
 
@@ -64,6 +74,8 @@ class Package(unittest.TestCase):
     def free(self):
         return self.machine.status()["npusFree"]
 
+
+class Package(PackageCase):
     def test_a_killed_program_loses_its_lease(self):
         """Without it the package could be unusable outside of this tree, or a program's death leave NPUs taken."""
         first = self.holder("team-a", 2)
@@ -91,6 +103,22 @@ class Package(unittest.TestCase):
         self.assertEqual(self.machine.job(job)["outcome"], "succeeded")
         self.assertEqual(self.free(), NPUS)
 
+    def test_the_example_of_the_page_works_as_printed(self):
+        """Without it the first program that somebody copies from docs/client.md would not compile, or find no tenant."""
+        page = (harness.SOURCE / "docs/client.md").read_text()
+        cmake, program = (re.search(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL).group(1)
+                          for language in ("cmake", "cpp"))
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        (folder / "main.cc").write_text(program)
+        (folder / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(page CXX)\n" + cmake)
+        flags = ["-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror " + " ".join(self.sanitizer_flags)]
+        run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}", *flags)
+        run("cmake", "--build", folder / "build")
+        self.machine.apply((harness.SOURCE / "examples/quickstart/tenants.yaml").read_text())
+        said = run(folder / "build/program", env={**os.environ, **self.environment()})
+        self.assertRegex(said, r"^j-\d+ holds NPUs 0,1\n$")
+        self.assertEqual(self.free(), NPUS)
+
     def test_the_headers_need_the_standard_library_alone(self):
         """Without it a program would need our dependencies, and break when we change them."""
         headers = sorted((self.prefix / "include/tangram").glob("*.h"))
@@ -112,3 +140,41 @@ class Package(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class PackageOverTheNetwork(PackageCase):
+    """The same program with TLS and a token."""
+
+    GRACE_SECONDS = 2
+
+    def make_machine(self):
+        return Remote(config={"jobs": {"leaseGrace": f"{self.GRACE_SECONDS}s"}})
+
+    def environment(self):
+        return {"TANGRAM_SERVER": f"https://localhost:{self.machine.port}", "TANGRAM_CA_FILE": str(self.machine.ca),
+                "TANGRAM_TOKEN": self.secret}
+
+    def setUp(self):
+        super().setUp()
+        self.secret = self.machine.token("a", "tenant", "--tenant", "team-a")
+
+    def test_a_program_elsewhere_holds_a_lease_until_it_is_killed(self):
+        """Without it programs on other machines would have no C++ client, or keep NPUs for ever when they die."""
+        holder = self.holder("team-a", 2)
+        line = holder.stdout.readline()
+        self.assertRegex(line, r"^j-\d+ holds 0,1$", holder.stderr.read() if not line else "")
+        self.assertEqual(self.free(), NPUS - 2)
+        holder.send_signal(signal.SIGKILL)
+        ended = self.machine.wait_for(line.split()[0], "ended", timeout=self.GRACE_SECONDS + 30)
+        self.assertEqual(ended["outcome"], "lost")
+        self.assertEqual(self.free(), NPUS)
+
+    def test_it_says_why_it_is_not_let_in(self):
+        """Without it a program could trust a stranger with its token, or leave its user guessing."""
+        for env, reason in (({"TANGRAM_CA_FILE": "/etc/ssl/certs/ca-certificates.crt"}, "client.tls.untrusted: "),
+                            ({"TANGRAM_TOKEN": "tgt_1_" + "0" * 64}, "token.invalid: "),
+                            ({"TANGRAM_TOKEN": ""}, "token.missing: ")):
+            holder = self.holder("team-a", 1, **env)
+            _, err = holder.communicate(timeout=60)
+            self.assertEqual(holder.returncode, 1)
+            self.assertTrue(err.startswith(reason), err)

@@ -79,13 +79,14 @@ def read_points():
 
 
 # Passed so often by the work below that the kill may come at any of the first passes.
-PASSES_MAX = {"journal.before_append": 12, "journal.before_commit": 12, "journal.after_append": 12,
+PASSES_MAX = {"journal.before_append": 12, "journal.before_commit": 12, "journal.before_mark": 12,
+              "journal.after_append": 12,
               "service.before_append": 12, "service.after_append": 12, "service.before_prepare": 5,
               "service.after_prepare": 5, "service.before_go": 5, "service.after_go": 5, "runner.before_spawn": 5,
               "runner.after_spawn": 5, "runner.before_go": 5, "runner.after_go": 5,
               "service.before_exit_record": 4, "service.after_exit_record": 4}
 # Passed only by a daemon that finds nothing.
-AT_BIRTH = {"journal.migrating", "journal.before_version"}
+AT_BIRTH = {"journal.migrating", "journal.before_version", "journal.before_mark_file"}
 
 
 class CrashPoints(unittest.TestCase):
@@ -167,7 +168,8 @@ def add_test(point):
 
 
 for row in read_points():
-    add_test(row)
+    if not row.name.endswith("_slice"):  # those strike where NPUs are cut: test_slices.py
+        add_test(row)
 
 
 if __name__ == "__main__":

@@ -382,7 +382,7 @@ class IsolationTest(unittest.TestCase):
         self.assertEqual(output.count("counted"), 2 if self.nested() else 0, output)
 
     def test_the_driver_believes_no_claim(self):
-        """Without it a job that speaks to the driver itself could open NPUs, or set their health, as somebody else."""
+        """Without it a job that speaks to the driver itself could open or cut NPUs, or set their health, as somebody else."""
         program = self.machine.shared / "raw.py"
         program.write_text(RAW_DRIVER_TALK)
         view, output = self.run_job("bob", PYTHON, program)
@@ -390,7 +390,8 @@ class IsolationTest(unittest.TestCase):
         answers = json.loads(output)
         self.assertEqual(answers["machine"], 1, "NPUs that the driver shows")
         self.assertEqual(answers["opened"], [0])
-        self.assertNotEqual(answers["health"], 0)
+        for forbidden in ("health", "cut", "shared"):
+            self.assertNotEqual(answers[forbidden], 0, forbidden)
         self.assertEqual(answers["garbage"], "closed")
         self.assertTrue(all(npu["health"] == "ok" for npu in self.machine.status()["npus"]))
 
@@ -627,7 +628,7 @@ class RemovalTest(unittest.TestCase):
 RAW_DRIVER_TALK = '''
 import json, socket, struct, sys
 PATH = "/usr/local/Ascend/driver/run/ascendsim.sock"
-MAGIC, VERSION = 0x414E5055, 1
+MAGIC, VERSION = 0x414E5055, 2
 
 def connect():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -646,6 +647,8 @@ answers["machine"] = ask(s, 1, 0)[2]
 ask(s, 3, 0)
 answers["opened"] = [npu for npu in [*range(16), 0xFFFFFFFF] if ask(s, 4, npu)[1] == 0]
 answers["health"] = ask(s, 12, 7, struct.pack("=II", 3, 0))[1]
+answers["cut"] = ask(s, 14, 0, struct.pack("=II32s", 0xFFFFFFFF, 0xFFFFFFFF, b"vir05_1c_8g"))[1]
+answers["shared"] = ask(s, 16, 0, struct.pack("=II", 2, 1))[1]
 s = connect()
 s.send(b"\\xff" * 5000)
 answers["garbage"] = "closed" if s.recv(100) == b"" else "answered"

@@ -268,8 +268,15 @@ class KillsAtTheGrant(unittest.TestCase):
                 machine.kill_daemon()
                 machine.start_daemon(env={"TANGRAM_CRASH_AT": place}, wait=False)
                 machine.wait_until(machine.is_ready, "the daemon answers")
-                holders = [Holder(machine, "--tenant", "team-b", "--npus", n + 1) for n in range(3)]
-                machine.wait_until(lambda: machine.daemon.poll() is not None, f"the daemon dies at {place}")
+                holders = []
+
+                def dead():
+                    # One record may be that of several leases, so that more may have to ask.
+                    if machine.daemon.poll() is None and len(holders) < 20:
+                        holders.append(Holder(machine, "--tenant", "team-b", "--npus", len(holders) % 3 + 1))
+                        self.addCleanup(holders[-1].close)
+                    return machine.daemon.poll() is not None
+                machine.wait_until(dead, f"the daemon dies at {place}")
                 self.assertEqual(machine.daemon.returncode, -signal.SIGKILL)
                 for holder in holders:
                     holder.close()

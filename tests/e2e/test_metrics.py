@@ -13,7 +13,7 @@ import urllib.request
 
 import harness
 import raw_http
-import tcp_bridge
+import remote
 
 TENANTS = """
 apiVersion: tangram.dev/v1
@@ -37,12 +37,15 @@ def free_port():
 
 
 class Prometheus:
-    """One Prometheus of its own, with its own storage, that scrapes one target."""
+    """One Prometheus of its own, with its own storage, that scrapes the machine over TLS as a viewer."""
 
-    def __init__(self, target, directory):
+    def __init__(self, machine, directory):
         self.url = f"http://127.0.0.1:{free_port()}"
+        token = machine.token_file("prometheus", machine.token("prometheus", "viewer"))
         config = {"global": {"scrape_interval": "1s"},
-                  "scrape_configs": [{"job_name": "tangram", "static_configs": [{"targets": [target]}]}]}
+                  "scrape_configs": [{"job_name": "tangram", "scheme": "https", "tls_config": {"ca_file": str(machine.ca)},
+                                      "authorization": {"credentials_file": str(token)},
+                                      "static_configs": [{"targets": [f"localhost:{machine.port}"]}]}]}
         config_path = os.path.join(directory, "prometheus.yml")
         with open(config_path, "w", encoding="utf-8") as file:
             json.dump(config, file)  # JSON is YAML
@@ -78,15 +81,13 @@ class Prometheus:
 class Metrics(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.machine = harness.Machine()
+        cls.machine = remote.Remote()
         cls.addClassCleanup(cls.machine.stop)
         cls.machine.start()
         cls.machine.apply(TENANTS)
-        bridge = tcp_bridge.Bridge(cls.machine.socket)
-        cls.addClassCleanup(bridge.__exit__)
         directory = tempfile.TemporaryDirectory(prefix="tg-prometheus-")
         cls.addClassCleanup(directory.cleanup)
-        cls.prometheus = Prometheus(f"127.0.0.1:{bridge.port}", directory.name)
+        cls.prometheus = Prometheus(cls.machine, directory.name)
         cls.addClassCleanup(cls.prometheus.stop)
         cls.machine.wait_until(cls.prometheus.is_up, "Prometheus has scraped the daemon", 60, cls.prometheus.process)
         shutil.copy(harness.BUILD / "programs/hold_npus", cls.machine.shared)

@@ -1,6 +1,7 @@
 """What operators do to a machine by mistake: wrong files moved, backups put back, two daemons, closed descriptors."""
 
 import pathlib
+import resource
 import shutil
 import subprocess
 import unittest
@@ -44,6 +45,12 @@ class Mishaps(unittest.TestCase):
         self.assertTrue(pids)
         self.machine.stop_daemon()
         shutil.copy(backup, self.machine.journal_path)
+        refused = self.run_daemon("--root", self.machine.state, "--config", self.machine.config_path)
+        self.assertEqual(refused.returncode, 6, refused)
+        mark = self.machine.journal_path.parent / "ACKNOWLEDGED"
+        self.assertIn("were acknowledged", refused.stderr)
+        self.assertIn(f"remove {mark}", refused.stderr)
+        mark.unlink()
         self.machine.start_daemon()
         self.assertEqual(self.machine.job(kept)["state"], "running")
         self.assertEqual([pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()], [])
@@ -58,6 +65,30 @@ class Mishaps(unittest.TestCase):
             if entry.name.isdigit() and self.machine.job_of_process(entry.name) == f"{job}.1":
                 pids.append(entry.name)
         return pids
+
+    def test_a_low_soft_limit_of_open_files_is_raised(self):
+        """Without it the usual soft limit of 1,024 would hold neither the connections nor the jobs that are allowed."""
+        self.machine.stop_daemon()
+        self.machine.wrapper = ("sh", "-c", 'ulimit -Sn 256; exec "$@"', "sh")
+        self.machine.start_daemon()
+        soft, hard = resource.prlimit(self.machine.daemon.pid, resource.RLIMIT_NOFILE)
+        self.assertEqual(soft, hard)
+
+    def test_the_log_of_the_journal_is_damaged(self):
+        """Without it acknowledged jobs would vanish at the next start, and nobody would be told."""
+        jobs = [self.machine.submit("--tenant", "team", "--npus", "8", "--", "sleep", "600") for _ in range(8)]
+        self.machine.kill_daemon()
+        log = self.machine.journal_path.parent / "journal.db-wal"
+        whole = log.read_bytes()
+        middle = len(whole) // 2
+        log.write_bytes(whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1:])
+        refused = self.run_daemon("--root", self.machine.state, "--config", self.machine.config_path)
+        self.assertEqual(refused.returncode, 6, refused)
+        self.assertIn("were acknowledged", refused.stderr)
+        self.assertIn("journal.db", refused.stderr)
+        log.write_bytes(whole)
+        self.machine.start_daemon()
+        self.assertEqual({self.machine.job(job)["state"] for job in jobs}, {"running", "waiting"})
 
     def test_the_journal_is_moved_away(self):
         """Without it jobs would be acknowledged into a file that no later start reads."""

@@ -7,12 +7,12 @@ import subprocess
 import tempfile
 import unittest
 
-import harness
 import python_tools
-import tcp_bridge
+import remote
 
 HERE = pathlib.Path(__file__).resolve().parent
 TENANT = "team-a"
+TOKEN = "schemathesis"
 TENANTS = f"""
 apiVersion: tangram.dev/v1
 kind: Tenant
@@ -36,27 +36,31 @@ class OpenApi(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.tools = python_tools.environment("schemathesis-requirements.txt")
-        cls.machine = harness.Machine()
+        cls.machine = remote.Remote()
         cls.addClassCleanup(cls.machine.stop)
         cls.machine.start()
         cls.machine.apply(TENANTS)
+        cls.token = cls.machine.token(TOKEN, "operator")
 
     def test_schemathesis_finds_nothing(self):
         """Without it a generated client would be refused what the document allows, or meet what it does not tell."""
         status, document = self.machine.api("GET", "/v1/openapi.json")
         self.assertEqual(status, 200)
-        with tempfile.TemporaryDirectory() as scratch, tcp_bridge.Bridge(self.machine.socket) as bridge:
+        with tempfile.TemporaryDirectory() as scratch:
             path = pathlib.Path(scratch) / "openapi.json"
             path.write_text(json.dumps(closed(document)))
             run = subprocess.run(
-                [self.tools / "schemathesis", "--config-file", HERE / "schemathesis.toml", "run", path, "--url", bridge.url,
+                [self.tools / "schemathesis", "--config-file", HERE / "schemathesis.toml", "run", path,
+                 "--url", f"http://127.0.0.1:{self.machine.plain_port}", "--header", f"Authorization: Bearer {self.token}",
                  "--max-examples", str(EXAMPLES), "--seed", SEED, "--continue-on-failure"],
                 cwd=scratch, capture_output=True, text=True, timeout=RUN_SECONDS_MAX, check=False,
-                env={**os.environ, "PYTHONPATH": str(HERE), "TANGRAM_TEST_TENANT": TENANT})
+                env={**os.environ, "PYTHONPATH": str(HERE), "TANGRAM_TEST_TENANT": TENANT,
+                     "TANGRAM_TEST_OWN_TOKEN": f"{TOKEN}|t-0*1"})
         self.assertEqual(run.returncode, 0, run.stdout[-20000:] + run.stderr[-4000:])
         calls = sum(len(methods) for methods in document["paths"].values())
         self.assertIn(f"Tested: {calls}\n", run.stdout)
         self.assertTrue(self.machine.status()["devicesAvailable"])
+        self.assertEqual(self.machine.call("GET", "/v1/status", self.token).status, 200, "it has ended its own token")
 
 
 if __name__ == "__main__":

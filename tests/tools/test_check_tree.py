@@ -218,9 +218,33 @@ class CheckTree(unittest.TestCase):
         self.append("src/model/names.cc", 'case ReasonCode::kNew: return "npus.new";\n')
         self.expect("reasons", "src/model/names.cc", '"npus.new"')
         self.write("src/service/service.cc", 'auto e = fail(Code::kAborted, "journal.lost", "for the log");\n')
-        self.assertNotIn("journal.lost", self.run_tool("--only", "reasons")[1])
+        self.expect("reasons", "src/service/service.cc", '"journal.lost"')
         (self.root / "src/wire/reason_catalogue.cc").rename(self.root / "src/wire/other.cc")
         self.expect("reasons", "src/wire", "is not there")
+
+    def test_sentences_without_chinese(self):
+        """Without this, a user would get an error in a language that was not asked for."""
+        self.write("src/wire/sentence_catalogue.cc", 'Text{"no job {job}", "x"},\nText{"try it "\n     "again later", "y"},\n')
+        sound = 'return fail(Code::kNotFound, "job.unknown",\n  "no job " + name, "try it again later");\n'
+        self.write("src/service/service.cc", sound)
+        self.assertEqual(self.run_tool("--only", "sentences")[0], 0)
+        self.write("src/service/service.cc", sound + 'return fail(Code::kAborted, "job.lost",\n  "the job " + n + " went away");\n')
+        self.expect("sentences", "src/service/service.cc", "went away")
+        self.write("src/service/service.cc", sound + 'return Error{Code::kAborted, "a.b", "gone for ever", {}, {}, nullptr};\n')
+        self.expect("sentences", "src/service/service.cc", "gone for ever")
+        self.write("src/service/service.cc", sound + 'return fail(Code::kDataLoss, "journal.lost", "only for the log");\n')
+        self.assertEqual(self.run_tool("--only", "sentences")[0], 0)
+        self.write("src/service/service.cc", 'return fail(Code::kNotFound, "job.unknown", "no job " + name);\n')
+        self.expect("sentences", "src/wire/sentence_catalogue.cc", "try it again later")
+
+    def test_words_of_the_command_line(self):
+        """Without this, the command line would say in English what belongs in a catalogue."""
+        sound = ('// a comment of words\nCommand{.name = "tenant delete", .examples = "tangram queue --all\\n"};\n'
+                 'TG_ASSERT(x, "this cannot be");\nsay("one-word");\n')
+        self.write("src/cli/queue.cc", sound)
+        self.assertEqual(self.run_tool("--only", "cli-words")[0], 0)
+        self.append("src/cli/queue.cc", 'session.say("no jobs are waiting");\n')
+        self.expect("cli-words", "src/cli/queue.cc", "no jobs are waiting")
 
 
 if __name__ == "__main__":

@@ -14,9 +14,6 @@ WORDS = [(re.compile(pattern), why) for pattern, why in [
     (r"-----BEGIN [A-Z ]*PRIV" + r"ATE KEY", "a secret"),
 ]]
 TEXT = (".h", ".cc", ".c", ".py", ".sh", ".md", ".txt", ".cmake", ".yaml", ".yml", ".json", ".in", ".bats")
-# Errors that no answer of the API carries: they end in the log, or on the terminal of whoever starts a program, with a
-# sentence of their own.
-LOG_ONLY = ("cli.", "client.", "config.", "device.", "journal.", "net.", "runner.", "snapshot.", "store.", "record.")
 TOKEN = r"[a-z][a-z_0-9]*(?:\.[a-z][a-z_0-9]*)+"
 
 
@@ -70,17 +67,16 @@ def anchors(text):
 
 
 def reason_tokens(tree):
-    """(token, path, line) of each reason that a client can be given: of an error, of an answer, of a wait."""
+    """(token, path, line) of each reason: of an error, of an answer, of a wait. `tangram explain` knows them all."""
     patterns = [rf'Code::k\w+\s*,\s*"({TOKEN})"', rf'\bproblem\(\s*\d+\s*,\s*"({TOKEN})"',
-                rf'case ReasonCode::k\w+\s*:\s*return\s+"({TOKEN})"']
+                rf'case ReasonCode::k\w+\s*:\s*return\s+"({TOKEN})"', rf'\breason = "({TOKEN})"',
+                rf'"(config\.[a-z_]+)"']
     for path in tree.sources("src"):
         if path.startswith(("src/ascendsim/", "src/guard/")):
             continue
         text = tree.text(path)
         for pattern in patterns:
             for match in re.finditer(pattern, text):
-                if match.group(1).startswith(LOG_ONLY):
-                    continue
                 yield match.group(1), path, line_of(text, match.start(1))
 
 
