@@ -96,7 +96,7 @@ void PlayedJournal::note(const NewRecord& record) {
 void PlayedJournal::note_order(const wire::SliceOrdered& order) {
   ++ordered_;
   if (!is_slice_id(order.npu, order.slice)) fate_.broken("an order with an id that cannot be");
-  Slice slice{{wire::format_job_id(order.job), order.attempt}, order.npu, order.template_name};
+  Slice slice{order.job, {wire::format_job_id(order.job), order.attempt}, order.npu, order.template_name};
   if (!slices_.try_emplace(order.slice, slice).second) {
     fate_.broken("ordered: slice " + std::to_string(order.slice) + ", which has not been returned");
   }

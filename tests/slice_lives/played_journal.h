@@ -21,6 +21,7 @@ namespace tangram::lives {
 class PlayedJournal final : public Store {
  public:
   struct Slice {
+    JobId job;
     AttemptKey attempt;
     std::uint32_t npu = 0;  // physical id
     std::string template_name;

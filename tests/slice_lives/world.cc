@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -284,11 +283,16 @@ void World::submit_whole(std::size_t npus) {
   service_->submit(kOperator, std::move(request), [](const service::Answer&) {});
 }
 
+// Most often one whose slice is being cut: what is cut off then may come when nobody wants it any more.
 void World::cancel_one() {
-  if (journal_.unfinished().empty()) return;
-  const auto job = std::next(journal_.unfinished().begin(),
-                             static_cast<std::ptrdiff_t>(fate_.pick(journal_.unfinished().size())));
-  service_->cancel(kOperator, wire::format_job_id(*job), [](const Result<wire::JobView>&) {});
+  std::vector<JobId> jobs;
+  for (const auto& [id, slice] : journal_.slices()) {
+    if (!slice.made && !slice.ended) jobs.push_back(slice.job);
+  }
+  if (jobs.empty()) jobs.assign(journal_.unfinished().begin(), journal_.unfinished().end());
+  if (jobs.empty()) return;
+  const std::string job = wire::format_job_id(jobs[fate_.pick(jobs.size())]);
+  service_->cancel(kOperator, job, [](const Result<wire::JobView>&) {});
 }
 
 void World::end_one() {
