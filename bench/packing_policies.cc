@@ -6,78 +6,68 @@
 #include <tuple>
 
 #include "base/invariant.h"
-#include "placement/slice_index.h"
+#include "placement/fleet.h"
 
 namespace tangram::bench {
 namespace {
 
 constexpr std::uint32_t kWhole = 1000;
-constexpr std::uint32_t kPartner = 100;  // added to a template: its vGroup has another slice
+// Nodes as they are in a cluster.
+constexpr std::uint32_t kNpusPerNode = 8;
 
+// The fleet that the scheduler of the service asks, by the same calls.
 class Product final : public Packer {
  public:
-  Product(const Catalog::Chip& chip, std::uint32_t npus, bool variants)
-      : chip_(chip), order_(chip.model, chip.table, variants), state_(npus, kUncut), singles_(npus) {
-    for (std::uint32_t npu = 0; npu < npus; ++npu) index_.put(order_, NpuIndex(npu), kUncut);
+  Product(const Catalog::Chip& chip, std::uint32_t npus, const PackedClass& whole, bool variants) {
+    fleet_.set_slice_variants(variants);
+    for (std::uint32_t first = 0; first < npus; first += kNpusPerNode) {
+      NodeReported node;
+      node.node = "node-" + std::to_string(first / kNpusPerNode);
+      for (std::uint32_t i = 0; i < std::min(kNpusPerNode, npus - first); ++i) {
+        node.npus.push_back({i,
+                             chip.model.match.chips.front(),
+                             whole.memory,
+                             static_cast<std::int32_t>(whole.ai_cores),
+                             Health::kOk,
+                             true,
+                             chip.model.name,
+                             {}});
+      }
+      fleet_.report(node);
+    }
   }
 
   std::optional<Packed> place(const PackedClass& wanted) override {
-    if (wanted.whole) {
-      if (index_.count(kUncut) == 0) return std::nullopt;
-      const NpuIndex npu = index_.npus(kUncut).back();
-      index_.remove(order_, npu, kUncut);
-      return Packed{npu.value, kWhole};
-    }
-    const std::optional<SliceIndex::Best> best = index_.best(order_, size_of(wanted));
-    if (!best) return std::nullopt;
-    const std::uint32_t npu = best->npu.value;
-    move(npu, best->cut.to);
-    if (!shares_vgroup(chip_.model, best->cut.shape)) return Packed{npu, best->cut.shape};
-    // A new single core stands beside one that is alone, or begins a vGroup.
-    std::vector<std::uint8_t>& groups = singles_[npu];
-    auto group = std::find(groups.begin(), groups.end(), std::uint8_t{1});
-    if (group == groups.end()) group = std::find(groups.begin(), groups.end(), std::uint8_t{0});
-    if (group == groups.end()) group = groups.insert(groups.end(), 0);
-    ++*group;
-    return Packed{npu, best->cut.shape + kPartner * static_cast<std::uint32_t>(group - groups.begin() + 1)};
+    const JobId job(next_job_);
+    const auto npu = wanted.whole ? take_whole(job) : take_slice(job, wanted);
+    if (!npu) return std::nullopt;
+    return Packed{npu->value, next_job_++};
   }
 
-  void release(const Packed& packed) override {
-    if (packed.what == kWhole) {
-      index_.put(order_, NpuIndex(packed.npu), kUncut);
-      return;
-    }
-    const std::uint32_t shape = packed.what % kPartner;
-    bool partner = false;
-    if (packed.what >= kPartner) {
-      std::uint8_t& group = singles_[packed.npu][packed.what / kPartner - 1];
-      --group;
-      partner = group == 1;
-    }
-    move(packed.npu, chip_.table.heal(state_[packed.npu], shape, partner));
-  }
+  void release(const Packed& packed) override { fleet_.release(JobId(packed.what), NpuIndex(packed.npu)); }
 
  private:
-  std::uint32_t size_of(const PackedClass& wanted) const {
-    for (std::uint32_t i = 0; i < order_.sizes().size(); ++i) {
-      if (order_.sizes()[i].ai_cores == wanted.ai_cores) return i;
-    }
-    TG_ASSERT(false, "the board has the class");
-    return 0;
+  std::optional<NpuIndex> take_whole(JobId job) {
+    const std::optional<Place> place = fleet_.choose(1, 0, {});
+    if (!place) return std::nullopt;
+    const std::vector<NpuIndex> picked = fleet_.pick(*place, 1);
+    fleet_.take(job, picked, true);
+    return picked.front();
   }
 
-  void move(std::uint32_t npu, SliceState to) {
-    TG_ASSERT(to != kNoState, "only legal steps are taken");
-    index_.remove(order_, NpuIndex(npu), state_[npu]);
-    state_[npu] = to;
-    index_.put(order_, NpuIndex(npu), to);
+  std::optional<NpuIndex> take_slice(JobId job, const PackedClass& wanted) {
+    std::vector<SliceOffer>& offers = offers_[wanted.memory];
+    if (offers.empty()) offers = fleet_.offers(fleet_.round_up({wanted.memory, 0}));
+    const std::optional<SlicePlace> place = fleet_.choose(offers, {});
+    if (!place) return std::nullopt;
+    TG_ASSERT(place->slice.has_value(), "the board has a template of the class");
+    fleet_.take_slice(job, place->npu, *place->slice, true);
+    return place->npu;
   }
 
-  const Catalog::Chip& chip_;
-  CutOrder order_;
-  SliceIndex index_;
-  std::vector<SliceState> state_;
-  std::vector<std::vector<std::uint8_t>> singles_;  // by NPU: single cores of each vGroup that has had some
+  Fleet fleet_;
+  std::map<Bytes, std::vector<SliceOffer>> offers_;
+  std::uint32_t next_job_ = 1;
 };
 
 // Single cores are packed as tightly as can be: a favour, since they are not moved on the real chip.
@@ -211,8 +201,9 @@ class Hami final : public Packer {
 
 }  // namespace
 
-std::unique_ptr<Packer> make_product(const Catalog::Chip& chip, std::uint32_t npus, bool variants) {
-  return std::make_unique<Product>(chip, npus, variants);
+std::unique_ptr<Packer> make_product(const Catalog::Chip& chip, std::uint32_t npus, const PackedClass& whole,
+                                     bool variants) {
+  return std::make_unique<Product>(chip, npus, whole, variants);
 }
 std::unique_ptr<Packer> make_best_fit(const Catalog::Chip& chip, std::uint32_t npus, bool variants) {
   return std::make_unique<BestFit>(chip, npus, variants);

@@ -31,8 +31,9 @@ class Packer {
   virtual void release(const Packed& packed) = 0;
 };
 
-// The product's index and order.
-std::unique_ptr<Packer> make_product(const Catalog::Chip& chip, std::uint32_t npus, bool variants);
+// The product: Fleet, as the scheduler of the service asks it. `whole`: what an NPU has.
+std::unique_ptr<Packer> make_product(const Catalog::Chip& chip, std::uint32_t npus, const PackedClass& whole,
+                                     bool variants);
 
 // The fullest NPU on which the first legal template of the size fits, by the product's table of states but
 // not its order.

@@ -121,8 +121,8 @@ Attempts::Attempts(Executor& executor, StateCell& cell, Writer& writer, DeviceWa
       watch_(watch),
       timer_(timer),
       options_(options),
-      pool_(options.effect_threads),
-      removals_(1),
+      pool_(options.pace.threads ? options.effect_threads : 0),
+      removals_(options.pace.threads ? 1 : 0),
       gate_(std::make_shared<Gate>()) {
   gate_->target = this;
 }

@@ -51,6 +51,10 @@ class Attempts {
   // Removes the directories of an ended job, then lets it be forgotten. Nothing while that is under way.
   void forget(JobId job, std::int32_t attempts);
 
+  // Without threads: the next command to the executor; the next removal.
+  bool step_effects() { return pool_.step(); }
+  bool step_removals() { return removals_.step(); }
+
  private:
   // Between the executor's threads and this object, which may go first.
   struct Gate {

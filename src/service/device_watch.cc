@@ -53,6 +53,7 @@ DeviceWatch::DeviceWatch(Devices& devices, const Executor& executor, Slices& sli
       executor_(executor),
       slices_(slices),
       interval_(options.scan_interval_ms),
+      pace_(options.pace),
       on_look_(std::move(on_look)) {}
 
 DeviceWatch::~DeviceWatch() {
@@ -65,6 +66,10 @@ void DeviceWatch::expect(const std::vector<std::uint32_t>& physical_ids) {
 }
 
 void DeviceWatch::start() {
+  if (!pace_.threads) {
+    take_look();
+    return;
+  }
   std::unique_lock lock(mutex_);
   thread_ = std::thread([this] { run(); });
   changed_.wait(lock, [this] { return looked_ || stopping_; });
@@ -96,23 +101,42 @@ DeviceLook DeviceWatch::last() const {
 void DeviceWatch::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    auto asked = std::exchange(asked_, {});
     lock.unlock();
-    const DeviceLook now = look();
-    on_look_(now);
-    for (const auto& done : asked) done(now);
+    take_look();
     lock.lock();
-    last_ = now;
-    looked_ = true;
-    changed_.notify_all();
     changed_.wait_for(lock, interval_, [this] { return stopping_ || !asked_.empty(); });
   }
+}
+
+bool DeviceWatch::step() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_ || (asked_.empty() && pace_.now() < due_)) return false;
+  }
+  take_look();
+  return true;
+}
+
+void DeviceWatch::take_look() {
+  std::vector<std::function<void(const DeviceLook&)>> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    asked = std::exchange(asked_, {});
+  }
+  const DeviceLook now = look();
+  on_look_(now);
+  for (const auto& done : asked) done(now);
+  const std::lock_guard lock(mutex_);
+  last_ = now;
+  looked_ = true;
+  due_ = pace_.now() + interval_;
+  changed_.notify_all();
 }
 
 DeviceLook DeviceWatch::look() {
   const LookStart slices_began = slices_.begin_look();
   DeviceLook now;
-  now.began = std::chrono::steady_clock::now();
+  now.began = pace_.now();
   auto scan = devices_.scan();
   DeviceLook before = last();
   if (scan) {
@@ -129,7 +153,7 @@ DeviceLook DeviceWatch::look() {
     now.readings.note = scan.error().to_string();
     if (!scan.error().hint.empty()) now.readings.note += "; " + scan.error().hint;
   }
-  now.at = std::chrono::steady_clock::now();
+  now.at = pace_.now();
   now.losses = find_losses(std::move(before.losses), now.readings, now.at);
   if (before.readings.available && !scan) log::error("the devices are away: " + now.readings.note);
   if (!before.readings.available && scan) {

@@ -58,14 +58,19 @@ class DeviceWatch {
 
   DeviceLook last() const;
 
+  // Without a thread: a look, if one is due or was asked for.
+  bool step();
+
  private:
   void run();
+  void take_look();
   DeviceLook look();
 
   Devices& devices_;
   const Executor& executor_;
   Slices& slices_;
   const std::chrono::milliseconds interval_;
+  const Pace pace_;
   std::function<void(const DeviceLook&)> on_look_;
 
   mutable std::mutex mutex_;
@@ -73,6 +78,7 @@ class DeviceWatch {
   std::vector<std::function<void(const DeviceLook&)>> asked_;
   DeviceLook last_;
   bool looked_ = false;
+  Pace::Time due_;  // of the next look; without a thread
   bool stopping_ = false;
   std::thread thread_;
 };

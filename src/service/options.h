@@ -13,6 +13,7 @@
 #include "catalog/chip.h"
 #include "model/tenant.h"
 #include "ports/executor.h"
+#include "service/pace.h"
 #include "service/slice_book.h"
 
 namespace tangram::service {
@@ -74,6 +75,8 @@ struct Options {
   std::string ascend_home = "/usr/local/Ascend";
   std::string driver_directory = "/usr/local/Ascend/driver";  // on the host
   std::string work_home;                                      // HOME of a job; empty: its work directory
+
+  Pace pace;  // never configured
 };
 
 }  // namespace tangram::service

@@ -454,6 +454,28 @@ void Service::add_metrics(MetricFamilies& families) const {
   add_process_metrics(families);
 }
 
+bool Service::step(Part part) {
+  switch (part) {
+    case Part::kWriter:
+      return impl_->writer.step();
+    case Part::kEncoder:
+      return impl_->writer.step_encoder();
+    case Part::kSlices:
+      return impl_->slices.step();
+    case Part::kWatch:
+      return impl_->watch.step();
+    case Part::kEffects:
+      return impl_->attempts.step_effects();
+    case Part::kRemovals:
+      return impl_->attempts.step_removals();
+    case Part::kTimer:
+      return impl_->timer.step();
+    case Part::kNotifier:
+      return impl_->notifier.step();
+  }
+  return false;
+}
+
 void Service::call_after(std::chrono::milliseconds delay, std::function<void()> call) {
   impl_->timer.after(delay, std::move(call));
 }

@@ -171,6 +171,21 @@ class Service {
   // Calls later, on a thread of the service; never after stop(). The call must be short.
   void call_after(std::chrono::milliseconds delay, std::function<void()> call);
 
+  // Of a service without threads (Options::pace): the parts that work side by side otherwise, and the next
+  // step of one of them. False: it has nothing to do at this moment. All from one thread; within a call of a
+  // port the others may be stepped, as they go on while one is blocked, but none that is at work itself.
+  enum class Part : std::uint8_t {
+    kWriter,
+    kEncoder,
+    kSlices,
+    kWatch,
+    kEffects,
+    kRemovals,
+    kTimer,
+    kNotifier
+  };
+  bool step(Part part);
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

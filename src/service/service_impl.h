@@ -72,8 +72,9 @@ struct Service::Impl {
   EventHub hub;
   IdentityCell identities;
   std::atomic<bool> sweeping_early{false};
-  Timer timer;
-  WorkerPool notifier{1};  // answers waits; apart from the effects, which may block
+  Timer timer{options.pace};
+  WorkerPool notifier{options.pace.threads ? std::size_t{1}
+                                           : 0};  // answers waits; apart from the effects, which may block
   Waiters waiters;
   Writer writer;
   Slices slices;

@@ -9,28 +9,24 @@
 #include "base/log.h"
 
 namespace tangram::service {
-namespace {
-
-TimeMs now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return TimeMs(std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
-}
-
-}  // namespace
 
 SliceKeeper::SliceKeeper(Devices& devices, SliceQuestions questions, SliceSink sink,
-                         const SlicePolicy& policy)
-    : devices_(devices), questions_(std::move(questions)), sink_(std::move(sink)), policy_(policy) {}
+                         const SlicePolicy& policy, Pace pace)
+    : devices_(devices),
+      questions_(std::move(questions)),
+      sink_(std::move(sink)),
+      policy_(policy),
+      pace_(std::move(pace)) {}
 
 SliceKeeper::~SliceKeeper() {
   stop();
 }
 
 void SliceKeeper::start(const std::vector<OwnSlice>& entries) {
-  TG_ASSERT(!thread_.joinable(), "start() is called once");
+  TG_ASSERT(book_ == nullptr, "start() is called once");
   book_ = std::make_unique<SliceBook>(policy_, entries, now());
   changes_ = book_->begin_look(now()).changes;
-  thread_ = std::thread([this] { run(); });
+  if (pace_.threads) thread_ = std::thread([this] { run(); });
 }
 
 void SliceKeeper::stop() {
@@ -44,7 +40,7 @@ void SliceKeeper::stop() {
 
 void SliceKeeper::make(OwnSlice slice) {
   const std::lock_guard lock(mutex_);
-  orders_.emplace_back([slice = std::move(slice)](SliceBook& book) {
+  orders_.emplace_back([this, slice = std::move(slice)](SliceBook& book) {
     book.order(slice, now());
     return SliceBook::Events();
   });
@@ -53,7 +49,7 @@ void SliceKeeper::make(OwnSlice slice) {
 
 void SliceKeeper::give_back(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
-  orders_.emplace_back([id](SliceBook& book) { return book.end(id, now()); });
+  orders_.emplace_back([this, id](SliceBook& book) { return book.end(id, now()); });
   changed_.notify_all();
 }
 
@@ -66,6 +62,22 @@ void SliceKeeper::look(LookStart began, DeviceScan scan) {
   const std::lock_guard lock(mutex_);
   look_ = Look{began, std::move(scan)};
   changed_.notify_all();
+}
+
+TimeMs SliceKeeper::now() const {
+  return TimeMs(
+      std::chrono::duration_cast<std::chrono::milliseconds>(pace_.now().time_since_epoch()).count());
+}
+
+bool SliceKeeper::step() {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool due = book_->next(now()).kind != SliceStep::Kind::kNothing;
+    if (!due && orders_.empty() && !look_) return false;
+  }
+  if (!take_orders()) return false;
+  work();
+  return true;
 }
 
 void SliceKeeper::run() {

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "ports/devices.h"
+#include "service/pace.h"
 #include "service/slice_book.h"
 
 namespace tangram::service {
@@ -55,7 +56,8 @@ struct SliceSink {
 // Thread-safe after start().
 class SliceKeeper {
  public:
-  SliceKeeper(Devices& devices, SliceQuestions questions, SliceSink sink, const SlicePolicy& policy);
+  SliceKeeper(Devices& devices, SliceQuestions questions, SliceSink sink, const SlicePolicy& policy,
+              Pace pace = {});
   ~SliceKeeper();  // stop()
   SliceKeeper(const SliceKeeper&) = delete;
   SliceKeeper& operator=(const SliceKeeper&) = delete;
@@ -75,12 +77,16 @@ class SliceKeeper {
   LookStart begin_look() const;
   void look(LookStart began, DeviceScan scan);
 
+  // Without a thread: what has come, and then what is due first. False: neither is there.
+  bool step();
+
  private:
   struct Look {
     LookStart began;
     DeviceScan scan;
   };
 
+  TimeMs now() const;
   void run();
   // Those that have come, in their order; false: stop.
   bool take_orders();
@@ -93,6 +99,7 @@ class SliceKeeper {
   const SliceQuestions questions_;
   const SliceSink sink_;
   const SlicePolicy policy_;
+  const Pace pace_;
   // Of the keeper's thread.
   std::unique_ptr<SliceBook> book_;
   std::map<std::uint32_t, std::string> warned_;  // by id

@@ -70,9 +70,11 @@ Slices::Slices(Devices& devices, const Executor& executor, StateCell& cell, Writ
     : cell_(cell),
       writer_(writer),
       timer_(timer),
+      pace_(options.pace),
       look_soon_(std::move(look_soon)),
       keeper_(devices, questions_for(executor),
-              {[this](const SliceEvent& event) { on_event(event); }, nullptr}, options.slice_policy) {}
+              {[this](const SliceEvent& event) { on_event(event); }, nullptr}, options.slice_policy,
+              options.pace) {}
 
 void Slices::start() {
   const auto entries = cell_.read([](const State& state) {
@@ -116,7 +118,7 @@ void Slices::on_records(std::span<const wire::JournalRecord> records) {
   }
 }
 
-std::set<std::uint32_t> Slices::returned_since(Clock::time_point began) {
+std::set<std::uint32_t> Slices::returned_since(Pace::Time began) {
   const std::lock_guard lock(mutex_);
   // Looks come in their order.
   std::erase_if(returned_, [began](const auto& one) { return one.second < began; });
@@ -247,7 +249,7 @@ void Slices::record_return(Transaction& transaction, const SliceEntry& entry, st
   {
     const std::lock_guard lock(mutex_);
     lost_.erase(id);
-    returned_[id] = Clock::now();
+    returned_[id] = pace_.now();
   }
   transaction.record(wire::SliceReturned{entry.job, entry.attempt, id});
   if (!resting().contains(id)) return;

@@ -21,6 +21,7 @@
 #include "ports/executor.h"
 #include "service/lost_jobs.h"
 #include "service/options.h"
+#include "service/pace.h"
 #include "service/slice_keeper.h"
 #include "service/state_cell.h"
 #include "service/timer.h"
@@ -51,7 +52,7 @@ class Slices {
   LookStart begin_look() const { return keeper_.begin_look(); }
   void look(LookStart began, DeviceScan scan) { keeper_.look(began, std::move(scan)); }
   // Those that were returned after a look had begun, which may show them all the same.
-  std::set<std::uint32_t> returned_since(std::chrono::steady_clock::time_point began);
+  std::set<std::uint32_t> returned_since(Pace::Time began);
 
   // Orders that were refused a moment ago, by id, and the NPU that rests for it.
   std::map<std::uint32_t, std::uint32_t> resting() const;
@@ -59,9 +60,9 @@ class Slices {
   // Whose slice the hardware does not show any more.
   std::vector<LostJob> lost() const;
 
- private:
-  using Clock = std::chrono::steady_clock;
+  bool step() { return keeper_.step(); }  // without threads
 
+ private:
   void on_event(const SliceEvent& event);
   void made(const OwnSlice& slice);
   void not_made(const OwnSlice& slice, const Error& error, bool nothing_there);
@@ -73,13 +74,14 @@ class Slices {
   StateCell& cell_;
   Writer& writer_;
   Timer& timer_;
+  const Pace pace_;
   const std::function<void()> look_soon_;
 
   mutable std::mutex mutex_;
-  std::map<std::uint32_t, std::string> lost_;            // by id of the slice: what was lost
-  std::map<std::uint32_t, Clock::time_point> returned_;  // by id
-  std::map<std::uint32_t, int> failures_;                // by NPU, since the last slice that was made there
-  std::map<std::uint32_t, std::uint32_t> resting_;       // by id: the NPU
+  std::map<std::uint32_t, std::string> lost_;       // by id of the slice: what was lost
+  std::map<std::uint32_t, Pace::Time> returned_;    // by id
+  std::map<std::uint32_t, int> failures_;           // by NPU, since the last slice that was made there
+  std::map<std::uint32_t, std::uint32_t> resting_;  // by id: the NPU
 
   SliceKeeper keeper_;  // last: its thread uses all of the above
 };

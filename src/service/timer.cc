@@ -2,7 +2,9 @@
 
 namespace tangram::service {
 
-Timer::Timer() : thread_([this] { run(); }) {}
+Timer::Timer(Pace pace) : pace_(std::move(pace)) {
+  if (pace_.threads) thread_ = std::thread([this] { run(); });
+}
 
 Timer::~Timer() {
   stop();
@@ -10,7 +12,7 @@ Timer::~Timer() {
 
 Timer::Handle Timer::after(std::chrono::milliseconds delay, std::function<void()> call) {
   const std::lock_guard lock(mutex_);
-  const Handle handle{std::chrono::steady_clock::now() + delay, next_++};
+  const Handle handle{pace_.now() + delay, next_++};
   if (stopping_) return handle;
   calls_.emplace(handle, std::move(call));
   changed_.notify_one();
@@ -37,6 +39,24 @@ void Timer::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+std::function<void()> Timer::take_first_locked() {
+  const auto first = calls_.begin();
+  auto call = std::move(first->second);
+  calls_.erase(first);
+  return call;
+}
+
+bool Timer::step() {
+  std::function<void()> call;
+  {
+    const std::lock_guard lock(mutex_);
+    if (calls_.empty() || calls_.begin()->first.first > pace_.now()) return false;
+    call = take_first_locked();
+  }
+  call();
+  return true;
+}
+
 void Timer::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -44,14 +64,12 @@ void Timer::run() {
       changed_.wait(lock);
       continue;
     }
-    const auto first = calls_.begin();
-    const auto due = first->first.first;
-    if (due > std::chrono::steady_clock::now()) {
+    const auto due = calls_.begin()->first.first;
+    if (due > pace_.now()) {
       changed_.wait_until(lock, due);
       continue;
     }
-    auto call = std::move(first->second);
-    calls_.erase(first);
+    auto call = take_first_locked();
     lock.unlock();
     call();
     call = nullptr;

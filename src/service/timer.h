@@ -10,14 +10,16 @@
 #include <thread>
 #include <utility>
 
+#include "service/pace.h"
+
 namespace tangram::service {
 
 // Thread-safe. Functions must be short, and may add or cancel timers themselves.
 class Timer {
  public:
-  using Handle = std::pair<std::chrono::steady_clock::time_point, std::uint64_t>;
+  using Handle = std::pair<Pace::Time, std::uint64_t>;
 
-  Timer();
+  explicit Timer(Pace pace = {});
   ~Timer();  // stop()
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
@@ -28,9 +30,14 @@ class Timer {
   // What has not run yet never will. Not from a timer's function.
   void stop();
 
+  // Without a thread: calls what is due first. False: nothing is.
+  bool step();
+
  private:
   void run();
+  std::function<void()> take_first_locked();
 
+  const Pace pace_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Handle, std::function<void()>> calls_;

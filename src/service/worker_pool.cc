@@ -33,6 +33,18 @@ void WorkerPool::stop() {
   }
 }
 
+bool WorkerPool::step() {
+  std::function<void()> work;
+  {
+    const std::lock_guard lock(mutex_);
+    if (work_.empty()) return false;
+    work = std::move(work_.front());
+    work_.pop_front();
+  }
+  work();
+  return true;
+}
+
 void WorkerPool::run() {
   std::unique_lock lock(mutex_);
   while (true) {

@@ -14,6 +14,7 @@ namespace tangram::service {
 // Thread-safe. Work starts in the order of post().
 class WorkerPool {
  public:
+  // 0: what is posted waits for step().
   explicit WorkerPool(std::size_t threads);
   ~WorkerPool();  // stop()
   WorkerPool(const WorkerPool&) = delete;
@@ -22,6 +23,9 @@ class WorkerPool {
   void post(std::function<void()> work);
   // Waits for what runs; what has not started is dropped, and so is everything posted later.
   void stop();
+
+  // Without threads: does what was posted first. False: nothing was.
+  bool step();
 
  private:
   void run();

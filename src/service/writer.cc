@@ -92,7 +92,8 @@ Writer::Writer(Store& store, StateCell& cell, Clock& clock, const Options& optio
       options_(options),
       meters_(meters),
       effects_(std::move(effects)),
-      publish_(std::move(publish)) {}
+      publish_(std::move(publish)),
+      encoder_(options_.pace.threads ? 1 : 0) {}
 
 Writer::~Writer() {
   stop();
@@ -116,7 +117,7 @@ Result<void> Writer::recover() {
 void Writer::start() {
   TG_ASSERT(!running_, "start() twice");
   running_ = true;
-  thread_ = std::thread([this] { run(); });
+  if (options_.pace.threads) thread_ = std::thread([this] { run(); });
 }
 
 void Writer::stop() {
@@ -186,9 +187,20 @@ void Writer::run() {
   if (!store_failed_ && sequence_ != snapshot_sequence_) save({sequence_, working_.to_snapshot()});
 }
 
+bool Writer::step() {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool woken = wakeup_ != TimeMs::never() && wakeup_ <= clock_.now();
+    if (!woken && !ready_locked()) return false;
+  }
+  process(take());
+  save_encoded();
+  return true;
+}
+
 bool Writer::ready_locked() const {
   return stopping_ || encoded_ || !commands_.empty() ||
-         (!reports_.empty() && steady_clock::now() >= reports_rest_until_);
+         (!reports_.empty() && options_.pace.now() >= reports_rest_until_);
 }
 
 std::vector<Writer::Item> Writer::take() {
@@ -208,7 +220,7 @@ std::vector<Writer::Item> Writer::take() {
     }
   }
   std::vector<Item> items;
-  if (steady_clock::now() >= reports_rest_until_) {
+  if (options_.pace.now() >= reports_rest_until_) {
     while (!reports_.empty() && items.size() < options_.group_commands_max) {
       items.push_back({std::move(reports_.front()), true});
       reports_.pop_front();
@@ -313,7 +325,7 @@ void Writer::roll_back(const Error& error, std::vector<Item> items) {
   {
     const std::lock_guard lock(mutex_);
     at_work_since_.reset();
-    reports_rest_until_ = steady_clock::now() + kRetryPause;
+    reports_rest_until_ = options_.pace.now() + kRetryPause;
     // What time alone would change is tried again with the next group.
     wakeup_ = clock_.now();
     wakeup_.value += kRetryPause.count();

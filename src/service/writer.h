@@ -89,6 +89,11 @@ class Writer {
   // What happened outside: never refused, and tried again until it is durable.
   void report(Command command);
 
+  // Without a thread (Options::pace): the next round, if there is something to do. step_encoder() encodes a
+  // snapshot that is to be saved.
+  bool step();
+  bool step_encoder() { return encoder_.step(); }
+
   // What is not durable yet.
   struct Backlog {
     std::size_t commands = 0;  // waiting, without those of the group at work
@@ -145,7 +150,7 @@ class Writer {
   bool running_ = false;
   std::optional<Snapshot> encoded_;  // to be saved
   std::thread thread_;
-  WorkerPool encoder_{1};  // of snapshots: a large state takes a second, in which nothing would be decided
+  WorkerPool encoder_;  // of snapshots: a large state takes a second, in which nothing would be decided
 };
 
 }  // namespace tangram::service

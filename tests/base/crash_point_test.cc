@@ -5,6 +5,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace tangram {
 namespace {
@@ -25,6 +29,18 @@ TEST(CrashPoint, KillsAtTheNamedPassOnly) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
+// Without this, a test that plays the life of a daemon within its own process would be killed in its place.
+TEST(CrashPoint, ATestCanTakeTheKillsPlace) {
+  std::vector<std::string> passed;
+  on_crash_point([&passed](std::string_view name) { passed.emplace_back(name); });
+  pass_crash_point("here");
+  on_crash_point([](std::string_view) { throw std::runtime_error("dead"); });
+  EXPECT_THROW(pass_crash_point("there"), std::runtime_error);
+  on_crash_point(nullptr);
+  pass_crash_point("here");
+  EXPECT_EQ(passed, std::vector<std::string>{"here"});
 }
 
 }  // namespace
