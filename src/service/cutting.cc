@@ -38,6 +38,9 @@ Result<std::string> template_set_of(const DeviceNpu& npu, const DeviceReadings& 
   if (npu.slicing.support == SliceSupport::kNotCut) {
     return not_cut("no driver cuts " + chip_text(npu));
   }
+  if (const auto refusal = readings.refusals.find(npu.physical_id); refusal != readings.refusals.end()) {
+    return not_cut("its driver has refused to cut " + name_of(npu) + ": " + refusal->second.why);
+  }
   // The driver is slow or away for a moment: that does not change what the chip is.
   if (!npu.slicing.slices.valid) {
     if (before != nullptr && before->cuttable) return before->template_set;

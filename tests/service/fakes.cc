@@ -438,7 +438,7 @@ Result<DeviceSlice> FakeDevices::create_slice(const SliceOrder& order) {
   for (DeviceNpu& npu : npus_) {
     if (npu.physical_id != order.physical_id) continue;
     if (refuse_create_.contains(order.physical_id)) {
-      return fail(Code::kNotNow, std::string(slice_reason::kNoCapacity), "the driver refused the cut");
+      return fail(Code::kNotNow, refusal_, "the driver refused the cut");
     }
     std::vector<DeviceSlice>& slices = npu.slicing.slices.value;
     npu.slicing.slices.valid = true;
@@ -512,9 +512,10 @@ void FakeDevices::set_npu(const DeviceNpu& npu) {
   }
 }
 
-void FakeDevices::refuse_create(const std::set<std::uint32_t>& physical_ids) {
+void FakeDevices::refuse_create(const std::set<std::uint32_t>& physical_ids, std::string_view reason) {
   const std::lock_guard lock(mutex_);
   refuse_create_ = physical_ids;
+  refusal_ = reason;
 }
 
 void FakeDevices::refuse_destroy(bool refuse) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ports/devices.h"
@@ -154,8 +155,9 @@ class FakeDevices final : public Devices {
   void set_driver(const std::string& version, const DriverStanding& standing);
   void set_away(bool away);
   void set_npu(const DeviceNpu& npu);  // in the place of the one with its physical id
-  // No slice can be cut of these NPUs.
-  void refuse_create(const std::set<std::uint32_t>& physical_ids);
+  // No slice can be cut of these NPUs, for a reason of slice_reason.
+  void refuse_create(const std::set<std::uint32_t>& physical_ids,
+                     std::string_view reason = slice_reason::kNoCapacity);
   void refuse_destroy(bool refuse);
   void drop_slices();  // as a reboot does
   std::vector<DeviceSlice> slices() const;
@@ -169,6 +171,7 @@ class FakeDevices final : public Devices {
   std::string driver_version_ = "24.1.0";
   DriverStanding driver_;
   std::set<std::uint32_t> refuse_create_;
+  std::string refusal_;
   bool refuse_destroy_ = false;
   bool slices_recover_ = true;
   bool away_ = false;

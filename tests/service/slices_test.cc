@@ -178,6 +178,91 @@ TEST(SlicesTest, AnNpuThatRefusesIsTriedLessAndLess) {
   EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
 }
 
+// Without this, a driver that cannot cut would be asked for ever: each job would go round between queue and
+// driver, and nobody be told that it waits in vain.
+TEST(SlicesTest, ADriverThatCannotCutIsAskedOnceAndTheReasonIsTold) {
+  for (const std::string_view reason : {slice_reason::kUnsupported, slice_reason::kNotPermitted}) {
+    SCOPED_TRACE(reason);
+    Sliced machine;
+    machine.devices.refuse_create({0}, reason);
+    machine.start();
+    machine.tenant("team-a", 4);
+    const std::string job = machine.slice("1GiB");
+    ASSERT_TRUE(machine.waits_for(job, "request.slice.unsupported"));
+    EXPECT_THAT(machine.view(job).reason->message,
+                HasSubstr("its driver has refused to cut NPU 0: the driver refused the cut"));
+    EXPECT_THAT(machine.service->why(kOperator, job)->blockers.front().message,
+                HasSubstr("the driver refused the cut"));
+    const Answer second =
+        machine.submit(R"({"tenant":"team-a","command":["/bin/true"],"slice":{"memory":"1GiB"}})");
+    EXPECT_THAT(second.body, HasSubstr("request.slice.unsupported"));
+    EXPECT_THAT(second.body, HasSubstr("the driver refused the cut"));
+    const int looks = machine.devices.scans();
+    ASSERT_TRUE(eventually([&] { return machine.devices.scans() > looks + 5; }));
+    EXPECT_EQ(machine.store.count("slice_ordered"), 1U);
+    EXPECT_EQ(machine.reason(job), "request.slice.unsupported");
+    // Whole it can be had.
+    EXPECT_TRUE(machine.reaches(machine.job("team-a", 1), JobState::kRunning));
+  }
+}
+
+// Without this, mending what was wrong would not help before somebody thinks of a restart, or not even then.
+TEST(SlicesTest, WhatIsMendedIsCutAgain) {
+  const std::vector<std::function<void(Sliced&)>> cures = {
+      [](Sliced& machine) { machine.devices.set_driver("26.0.0", {}); },
+      [](Sliced& machine) {
+        DeviceNpu other = npu_310p3(0);
+        other.board_id.value = 0x65;
+        machine.devices.set_npu(other);
+      },
+      [](Sliced& machine) {
+        machine.stop();
+        machine.start();
+      },
+  };
+  for (const auto& cure : cures) {
+    Sliced machine;
+    machine.devices.refuse_create({0}, slice_reason::kUnsupported);
+    machine.start();
+    machine.tenant("team-a", 4);
+    const std::string job = machine.slice("1GiB");
+    ASSERT_TRUE(machine.waits_for(job, "request.slice.unsupported"));
+    machine.devices.refuse_create({});
+    cure(machine);
+    EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
+  }
+}
+
+// Without this, a right that was given, which no look shows, would be found by a restart only; or be looked
+// for by a job that goes round and round.
+TEST(SlicesTest, ARefusalIsTriedAgainAfterALongPause) {
+  Sliced machine;
+  machine.options.slice_policy.retry_refused_ms = 150;
+  machine.devices.refuse_create({0}, slice_reason::kNotPermitted);
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("1GiB");
+  ASSERT_TRUE(eventually([&] { return machine.store.count("slice_ordered") == 2; }));
+  ASSERT_TRUE(machine.waits_for(job, "request.slice.unsupported"));
+  machine.devices.refuse_create({});
+  EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
+  EXPECT_EQ(machine.store.count("slice_ordered"), 3U) << "150 ms, then 300 ms";
+}
+
+// Without this, one NPU whose driver will not would take all others from those who want slices.
+TEST(SlicesTest, OtherNpusAreCutInThePlaceOfOneThatCannotBe) {
+  Sliced machine(2);
+  machine.devices.refuse_create({0}, slice_reason::kUnsupported);
+  machine.start();
+  machine.tenant("team-a", 9);
+  for (int i = 0; i < 3; ++i) {
+    const std::string job = machine.slice("1GiB");
+    ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+    EXPECT_THAT(machine.view(job).npus, ElementsAre(1U));
+  }
+  EXPECT_EQ(machine.store.count("slice_ordered"), 4U);
+}
+
 // Without this, a slice that somebody cuts between two looks would be taken for one of the daemon's own
 // leftovers by the next daemon, and destroyed.
 TEST(SlicesTest, ASliceThatWasThereBeforeItsOrderIsNobodysToDestroy) {
