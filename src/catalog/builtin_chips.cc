@@ -162,8 +162,24 @@ void add_a3(std::vector<ChipModel>& chips) {
   }
 }
 
+// The Atlas 300I Duo: two chips on one card. The vendor's documentation of slices that are cut while jobs come
+// and go leaves it out: both chips have to be in one mode, set by hand.
+void add_300i_duo(std::vector<ChipModel>& chips) {
+  const auto add = [&chips](const char* name, std::int64_t scale, Bytes above, Bytes most) {
+    ChipModel chip = chip_310p(name, scale, scale * 21'527);
+    chip.match.chips_on_card = 2;
+    chip.match.memory_above = above;
+    chip.match.memory_most = most;
+    chip.not_cut = "the vendor supports no slices for jobs on a card with two of this chip (300I Duo)";
+    chips.push_back(std::move(chip));
+  };
+  add("300I Duo (24 GiB a chip)", 1, Bytes::gib(16), Bytes::gib(24));
+  add("300I Duo (48 GiB a chip)", 2, Bytes::gib(32), Bytes::unlimited());
+}
+
 std::vector<ChipModel> all_chips() {
   std::vector<ChipModel> chips;
+  add_300i_duo(chips);
   chips.push_back(chip_310p("310P (24 GiB)", 1, 21'527));
   chips.back().match.memory_above = Bytes::gib(16);
   chips.back().match.memory_most = Bytes::gib(24);

@@ -106,6 +106,10 @@ Result<void> check_chip(const ChipModel& chip) {
       return wrong(chip.name, "match.chips", "must list names of 1 to 64 visible characters");
   }
   if (chip.match.ai_cores < 0) return wrong(chip.name, "match.aiCores", "must be 0 or more");
+  if (chip.match.chips_on_card < 0 || chip.match.chips_on_card > kChipsOnCardMax)
+    return wrong(chip.name, "match.chipsOnCard", "must be between 0 and 8");
+  if (chip.not_cut.size() > kNotCutLengthMax)
+    return wrong(chip.name, "notCut", "must be at most 200 bytes long");
   if (chip.match.memory_above >= chip.match.memory_most)
     return wrong(chip.name, "match.memoryAbove", "must be below match.memoryMost");
   TG_TRY_VOID(check_amounts(chip.name, "has", chip.has, true));
@@ -125,6 +129,7 @@ Result<void> check_chip(const ChipModel& chip) {
 bool matches(const ChipMatch& match, const ChipIdentity& npu) {
   if (std::find(match.chips.begin(), match.chips.end(), npu.chip) == match.chips.end()) return false;
   if (match.ai_cores != 0 && match.ai_cores != npu.ai_cores) return false;
+  if (match.chips_on_card != 0 && match.chips_on_card != npu.chips_on_card) return false;
   if (npu.memory <= match.memory_above || npu.memory > match.memory_most) return false;
   if (match.boards.empty()) return true;
   return npu.board && std::find(match.boards.begin(), match.boards.end(), *npu.board) != match.boards.end();

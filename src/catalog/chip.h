@@ -67,6 +67,7 @@ struct ChipMatch {
   std::vector<std::string> chips;          // as the driver names them, "310P3"
   std::vector<std::uint32_t> boards;       // board ids; empty: any, and those that are not known
   std::int32_t ai_cores = 0;               // 0: any
+  std::int32_t chips_on_card = 0;          // on the board together; 0: any number, and where it is not known
   Bytes memory_above;                      // the memory that is reported is above this …
   Bytes memory_most = Bytes::unlimited();  // … and at most this
 
@@ -79,6 +80,7 @@ struct ChipIdentity {
   std::optional<std::uint32_t> board;
   std::int32_t ai_cores = 0;
   Bytes memory;
+  std::int32_t chips_on_card = 0;  // 0: not known
 };
 
 struct ChipModel {
@@ -89,6 +91,7 @@ struct ChipModel {
   std::int32_t slices_max = 16;    // the kernel driver allows no more on any chip
   std::int32_t vgroups = 0;  // 310P: groups of at least two cores, a single core shares one; 0: no such thing
   bool needs_probe = false;  // documented, but the open driver cannot do it: only if the device agrees
+  std::string not_cut;       // why none is cut for jobs, although its templates are known; empty: they are
   std::vector<SliceTemplate> templates;  // of one size: the one to give first stands first
 
   friend bool operator==(const ChipModel&, const ChipModel&) = default;
@@ -96,6 +99,8 @@ struct ChipModel {
 
 inline constexpr std::size_t kTemplatesMax = 16;
 inline constexpr std::int32_t kSlicesPerChipMax = 16;
+inline constexpr std::int32_t kChipsOnCardMax = 8;
+inline constexpr std::size_t kNotCutLengthMax = 200;
 inline constexpr std::int32_t kCoresPerVgroup = 2;  // the least that a vGroup has
 
 // Whether an operator's chip makes sense: names, ranges, that each template fits the chip. kInvalidArgument,

@@ -25,6 +25,7 @@ struct DeviceNpu {
   std::uint32_t physical_id = 0;  // N of /dev/davinciN
   std::string chip;               // "910B4"
   Sample<std::uint32_t> board_id;
+  std::int32_t chips_on_card = 0;  // NPUs that the driver lists on its board; 0: not known
   std::string mcu_version;  // of the board's controller; empty: unknown
   Health health = Health::kUnknown;
   std::string health_note;  // why it is not ok or not known

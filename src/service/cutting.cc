@@ -54,6 +54,7 @@ Result<std::string> template_set_of(const DeviceNpu& npu, const DeviceReadings& 
   identity.memory = npu.memory_total.valid ? npu.memory_total.value
                     : before != nullptr    ? before->memory
                                            : Bytes();
+  identity.chips_on_card = npu.chips_on_card;
   const std::uint32_t chip = conditions.catalog.find(identity);
   if (chip == kNoChip && !npu.board_id.valid && before != nullptr && before->cuttable) {
     return before->template_set;
@@ -61,7 +62,9 @@ Result<std::string> template_set_of(const DeviceNpu& npu, const DeviceReadings& 
   if (chip == kNoChip || !has_templates(conditions.catalog.chip(chip).model)) {
     return not_cut("it is not known how " + chip_text(npu) + " is cut; slices.chips can describe it");
   }
-  return conditions.catalog.chip(chip).model.name;
+  const ChipModel& model = conditions.catalog.chip(chip).model;
+  if (!model.not_cut.empty()) return not_cut(model.not_cut);
+  return model.name;
 }
 
 std::string why_none_is_cut(const DeviceReadings& readings, const CutConditions& conditions) {

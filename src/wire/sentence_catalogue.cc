@@ -74,6 +74,8 @@ constexpr Text kSentences[] = {
     Text{"cutting {npu} into a {template}", "将 {npu} 切分为 {template}"},
     Text{"the slices of {npu} cannot be read", "无法读取 {npu} 的切片"},
     Text{"the driver does not say why", "驱动未说明原因"},
+    Text{"the vendor supports no slices for jobs on a card with two of this chip (300I Duo)",
+         "厂商不支持在装有两个此芯片的卡（300I Duo）上为任务切分"},
     Text{"it is not known how {chip} is cut", "不清楚 {chip} 如何切分"},
     Text{"slices.chips can describe it", "可用 slices.chips 描述它"},
     Text{"its slice could not be cut", "无法切分其切片"},

@@ -38,6 +38,9 @@ ChipModel own_chip() {
 TEST(Catalog, BoardsAreFoundByNameBoardCoresAndMemory) {
   EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(21'527)}), "310P (24 GiB)");
   EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(43'054)}), "310P (48 GiB)");
+  EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(21'527), 1}), "310P (24 GiB)");
+  EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(21'527), 2}), "300I Duo (24 GiB a chip)");
+  EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(43'054), 2}), "300I Duo (48 GiB a chip)");
   EXPECT_EQ(found({"910A", {}, 30, Bytes::gib(32)}), "910A, 30 cores (32 GiB)");
   EXPECT_EQ(found({"910A", {}, 32, Bytes::gib(16)}), "910A, 32 cores (16 GiB)");
   EXPECT_EQ(found({"910B4", {}, 20, Bytes::gib(32)}), "910B4");
@@ -88,6 +91,8 @@ TEST(Catalog, AChipThatMakesNoSenseIsRefusedWithTheFieldNamed) {
       {"name", [](ChipModel& c) { c.name = ""; }},
       {"match.chips", [](ChipModel& c) { c.match.chips.clear(); }},
       {"match.chips", [](ChipModel& c) { c.match.chips = {"a b"}; }},
+      {"match.chipsOnCard", [](ChipModel& c) { c.match.chips_on_card = 9; }},
+      {"notCut", [](ChipModel& c) { c.not_cut = std::string(201, 'x'); }},
       {"match.memoryAbove", [](ChipModel& c) { c.match.memory_above = c.match.memory_most; }},
       {"aiCores", [](ChipModel& c) { c.has[0] = 0; }},
       {"slicesMax", [](ChipModel& c) { c.slices_max = 17; }},

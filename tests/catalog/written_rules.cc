@@ -101,6 +101,8 @@ void try_all(const WrittenChip& chip, WrittenMix& mix, std::size_t at, std::vect
 
 const std::vector<WrittenChip>& written_chips() {
   static const std::vector<WrittenChip> chips = {
+      {"300I Duo (24 GiB a chip)", 8, 24576, 7, 12, 3, 12, 16, 8, -1, 7, -1, true, of_310p(1)},
+      {"300I Duo (48 GiB a chip)", 8, 49152, 7, 12, 3, 12, 16, 8, -1, 7, -1, true, of_310p(2)},
       {"310P (24 GiB)", 8, 24576, 7, 12, 3, 12, 16, 8, -1, 7, -1, true, of_310p(1)},
       {"310P (48 GiB)", 8, 49152, 7, 12, 3, 12, 16, 8, -1, 7, -1, true, of_310p(2)},
       {"910A, 30 cores (32 GiB)", 30, 32768, -1, 16, -1, 16, 16, 8, 24, 15, 1, false, of_910a(32)},

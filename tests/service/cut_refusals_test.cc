@@ -10,7 +10,6 @@ namespace tangram::service {
 namespace {
 
 using std::chrono::minutes;
-using testing::IsEmpty;
 using Pause = CutRefusals::Pause;
 
 Error answer(std::string_view reason) {

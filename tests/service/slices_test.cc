@@ -481,6 +481,29 @@ TEST_F(Reports, SayWhetherAnNpuCanBeCutAndWhyNot) {
   EXPECT_THAT(why(), HasSubstr("no driver cuts 310X"));
 }
 
+// Without this, slices would be cut on a card for which the vendor does not support that.
+TEST_F(Reports, AChipOfA300iDuoIsGivenWholeOnly) {
+  readings_.npus = {npu_310p3(0), npu_310p3(1)};
+  for (DeviceNpu& npu : readings_.npus) npu.chips_on_card = 2;
+  const NpuReport duo = report();
+  EXPECT_FALSE(duo.cuttable);
+  EXPECT_EQ(duo.health, Health::kOk);
+  EXPECT_THAT(why(), HasSubstr("a card with two of this chip (300I Duo)"));
+  for (DeviceNpu& npu : readings_.npus) npu.chips_on_card = 1;
+  EXPECT_TRUE(report().cuttable);
+  // An operator who knows better says so in a file.
+  ChipModel own = state_.core().catalog()->chip(state_.core().catalog()->find(
+                                                    {"310P3", {}, 8, Bytes::mib(21'527)})).model;
+  own.name = "our Duo";
+  own.match.chips_on_card = 2;
+  const auto catalog = Catalog::with({own});
+  ASSERT_TRUE(catalog);
+  readings_.npus[0].chips_on_card = 2;
+  const auto set = template_set_of(readings_.npus[0], readings_, nullptr, {**catalog, true});
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_EQ(*set, "our Duo");
+}
+
 // Without this, the capacity shown would be more than the hardware has, or a slice in use be called nobody's.
 TEST_F(Reports, TellSlicesOfStrangers) {
   DeviceNpu& npu = readings_.npus[0];

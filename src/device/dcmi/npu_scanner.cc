@@ -213,6 +213,7 @@ void NpuScanner::read_all(Deadline end, DeviceScan& scan) {
     if (telemetry && is_driver_lost(*telemetry)) ++lost;
     if (!npu.identity || !taken.insert(npu.identity->phy_id.value).second) continue;
     DeviceNpu entry = entry_of(at, *npu.identity);
+    entry.chips_on_card = static_cast<std::int32_t>(cards_.at(at.card).devices.size());
     if (telemetry) {
       fill_telemetry(*telemetry, Clock::now(), entry);
       answered_.insert(at);
@@ -233,6 +234,7 @@ void NpuScanner::judge_board(DeviceNpu& entry) const {
   if (entry.board_id.valid) identity.board = entry.board_id.value;
   if (entry.ai_cores.valid) identity.ai_cores = entry.ai_cores.value;
   if (entry.memory_total.valid) identity.memory = entry.memory_total.value;
+  identity.chips_on_card = entry.chips_on_card;
   BoardStanding standing = board_standing(chips_, identity);
   entry.slicing.support = standing.support;
   entry.slicing.note = std::move(standing.note);
