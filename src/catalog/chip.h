@@ -121,9 +121,16 @@ struct ChipDifference {
   friend bool operator==(const ChipDifference&, const ChipDifference&) = default;
 };
 
-// Compares the totals that a device reports (what it does not report is left out) with the catalogue's.
-// Both AICPU counts of a chip are right: which one holds depends on whether it is cut at present.
-std::vector<ChipDifference> differences(
-    const ChipModel& chip, const std::array<std::optional<std::int64_t>, kChipResourceCount>& reported);
+// What a device reports of itself, in the catalogue's units; what it does not report is left out.
+using ReportedTotals = std::array<std::optional<std::int64_t>, kChipResourceCount>;
+
+// Compares the totals that a device reports with the catalogue's. Both AICPU counts of a chip are right:
+// which one holds depends on whether it is cut at present. Of memory counts what programs are promised in
+// slices that fill the chip, and only less than that: drivers tell it with or without what the device's own
+// system takes, and rounded.
+std::vector<ChipDifference> differences(const ChipModel& chip, const ReportedTotals& reported);
+
+// Those in which the device has less than its slices are promised.
+std::vector<ChipDifference> shortfalls(const ChipModel& chip, const ReportedTotals& reported);
 
 }  // namespace tangram

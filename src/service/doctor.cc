@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "service/chip_totals.h"
 #include "service/npu_cuts.h"
 #include "wire/doctor_texts.h"
 #include "wire/sentences.h"
@@ -194,23 +195,16 @@ class Diagnosis {
   }
 
   void compare_totals(const NpuView& npu, const DeviceNpu& reading, const ChipModel& chip) {
-    const SliceResources& total = reading.slicing.total;
-    std::array<std::optional<std::int64_t>, kChipResourceCount> reported;
-    const auto tell = [&reported](ChipResource resource, const auto& sample, std::int64_t value) {
-      if (sample.valid) reported[index_of(resource)] = value;
-    };
-    constexpr std::int32_t kMilli = 1'000;
-    tell(ChipResource::kAiCores, total.ai_cores_milli, total.ai_cores_milli.value / kMilli);
-    tell(ChipResource::kAiCpus, total.ai_cpus, total.ai_cpus.value);
+    const ReportedTotals reported = reported_totals(reading.slicing.total);
     for (const ChipDifference& difference : differences(chip, reported)) {
       const std::string id = std::to_string(npu.report.physical_id);
       const std::string resource = wire::word(difference.resource, language_);
       FindingView& finding = add(Severity::kWarning, kCatalogueDiffers,
                                  wire::fill(say::kDiffers, language_,
                                             {{"npu", id},
-                                             {"reported", std::to_string(difference.reported)},
+                                             {"reported", total_text(difference.resource, difference.reported)},
                                              {"resource", resource},
-                                             {"expected", std::to_string(difference.expected)},
+                                             {"expected", total_text(difference.resource, difference.expected)},
                                              {"model", chip.name}}),
                                  "npu-smi info -t info-vnpu" + place_of(reading));
       finding.npu = npu.report.physical_id;

@@ -124,7 +124,7 @@ TEST(Catalog, AChipThatMakesNoSenseIsRefusedWithTheFieldNamed) {
 TEST(Catalog, WhatTheDeviceReportsIsComparedWithTheCatalogue) {
   const ChipModel& chip =
       Catalog::builtin()->chip(Catalog::builtin()->find({"910B4", {}, 20, Bytes::gib(32)})).model;
-  std::array<std::optional<std::int64_t>, kChipResourceCount> reported;
+  ReportedTotals reported;
   EXPECT_THAT(differences(chip, reported), IsEmpty()) << "nothing is reported";
   reported[index_of(ChipResource::kAiCpus)] = 6;
   reported[index_of(ChipResource::kVpc)] = 9;
@@ -133,6 +133,33 @@ TEST(Catalog, WhatTheDeviceReportsIsComparedWithTheCatalogue) {
   EXPECT_THAT(differences(chip, reported), IsEmpty());
   reported[index_of(ChipResource::kVpc)] = 12;
   EXPECT_THAT(differences(chip, reported), ElementsAre(ChipDifference{ChipResource::kVpc, 9, 12}));
+  EXPECT_THAT(shortfalls(chip, reported), IsEmpty()) << "more than is promised";
+  reported[index_of(ChipResource::kJpegd)] = 20;
+  EXPECT_THAT(shortfalls(chip, reported), ElementsAre(ChipDifference{ChipResource::kJpegd, 24, 20}));
+  reported[index_of(ChipResource::kAiCpus)] = 5;
+  EXPECT_THAT(shortfalls(chip, reported), ElementsAre(ChipDifference{ChipResource::kAiCpus, 7, 5},
+                                                      ChipDifference{ChipResource::kJpegd, 24, 20}));
+}
+
+// Without this, every 310P would be called wrong, whose driver tells less memory than slices are named for; or
+// one that is too small would promise what no program finds.
+TEST(Catalog, OfMemoryCountsWhatProgramsArePromised) {
+  const auto lacks = [](const ChipIdentity& npu, Bytes told) {
+    const std::shared_ptr<const Catalog> catalog = Catalog::builtin();
+    ReportedTotals reported;
+    reported[index_of(ChipResource::kMemory)] = told.count;
+    return shortfalls(catalog->chip(catalog->find(npu)).model, reported);
+  };
+  const ChipIdentity small{"310P3", {}, 8, Bytes::mib(21'527)};
+  for (const std::int64_t mib : {21'525, 21'527, 21'534, 24'576})
+    EXPECT_THAT(lacks(small, Bytes::mib(mib)), IsEmpty()) << mib;
+  EXPECT_THAT(lacks(small, Bytes::gib(16)),
+              ElementsAre(ChipDifference{ChipResource::kMemory, Bytes::mib(2 * 10'763).count,
+                                         Bytes::gib(16).count}));
+  const ChipIdentity b4{"910B4", {}, 20, Bytes::gib(32)};
+  for (const std::int64_t gib : {28, 32}) EXPECT_THAT(lacks(b4, Bytes::gib(gib)), IsEmpty()) << gib;
+  EXPECT_THAT(lacks(b4, Bytes::gib(24)),
+              ElementsAre(ChipDifference{ChipResource::kMemory, Bytes::gib(28).count, Bytes::gib(24).count}));
 }
 
 }  // namespace

@@ -114,6 +114,14 @@ TEST(Doctor, FindsAChipThatIsNotAsTheCatalogueSays) {
   EXPECT_EQ(only(node).code, "doctor.catalogue");
   EXPECT_EQ(only(node).message, "NPU 0 has 10 AI cores, and the catalogue says 8 for 310P (24 GiB)");
   node.readings.npus[0].slicing.total.ai_cores_milli = Sample<std::int32_t>::known(8'000);
+  node.readings.npus[0].slicing.total.jpegd_milli = Sample<std::int32_t>::known(20'000);
+  EXPECT_EQ(only(node).message,
+            "NPU 0 has 20 media engines jpegd, and the catalogue says 16 for 310P (24 GiB)");
+  node.readings.npus[0].slicing.total.jpegd_milli = {};
+  node.readings.npus[0].slicing.total.memory = Sample<Bytes>::known(Bytes::gib(16));
+  EXPECT_EQ(only(node).message,
+            "NPU 0 has 16GiB memory, and the catalogue says 21526MiB for 310P (24 GiB)");
+  node.readings.npus[0].slicing.total.memory = {};
   node.readings.npus[0].slicing.support = SliceSupport::kUnknown;
   node.readings.npus[0].slicing.note = "board 0x99 of 310P3 is not in the support table";
   EXPECT_EQ(only(node).code, "doctor.board.unknown");

@@ -481,6 +481,45 @@ TEST_F(Reports, SayWhetherAnNpuCanBeCutAndWhyNot) {
   EXPECT_THAT(why(), HasSubstr("no driver cuts 310X"));
 }
 
+// Without this, a driver would refuse what the table of a larger chip promises, job after job.
+TEST_F(Reports, AnNpuWithLessThanDescribedIsNotCutByThatDescription) {
+  SliceResources& total = readings_.npus[0].slicing.total;
+  total.ai_cores_milli = Sample<std::int32_t>::known(8'000);
+  total.vpc_milli = Sample<std::int32_t>::known(12'000);
+  total.memory = Sample<Bytes>::known(Bytes::mib(21'527));
+  EXPECT_TRUE(report().cuttable);
+  total.vpc_milli.value = 8'000;
+  EXPECT_FALSE(report().cuttable);
+  EXPECT_EQ(why(),
+            "NPU 0 has 8 of media.vpc, and chip \"310P (24 GiB)\" of the catalogue shares out 12; correct "
+            "media.vpc of that chip in the file of slices.chips");
+  // As the operator then does.
+  ChipModel own = state_.core().catalog()->chip(state_.core().catalog()->find(
+                                                    {"310P3", {}, 8, Bytes::mib(21'527)})).model;
+  own.has[index_of(ChipResource::kVpc)] = 8;
+  std::erase_if(own.templates, [](const SliceTemplate& shape) { return shape.owns_dvpp; });
+  const auto catalog = Catalog::with({own});
+  ASSERT_TRUE(catalog) << catalog.error().message;
+  EXPECT_TRUE(template_set_of(readings_.npus[0], readings_, nullptr, {**catalog, true}));
+}
+
+// Without this, no slice would be given on boards of 24 cores that report the media engines of 20.
+TEST_F(Reports, ABoardWithFewerMediaEnginesIsCutByItsOwnDescription) {
+  DeviceNpu& npu = readings_.npus[0];
+  npu.chip = "910B2";
+  npu.board_id.value = 0x30;
+  npu.ai_cores.value = 24;
+  npu.memory_total.value = Bytes::gib(64);
+  npu.slicing.total.vpc_milli = Sample<std::int32_t>::known(10'000);
+  npu.slicing.total.jpegd_milli = Sample<std::int32_t>::known(28'000);
+  EXPECT_EQ(report().template_set, "910B, 24 cores (by board)");
+  npu.slicing.total.vpc_milli.value = 9'000;
+  npu.slicing.total.jpegd_milli.value = 24'000;
+  EXPECT_EQ(report().template_set, "910B, 24 cores (by board), DVPP of 20");
+  npu.slicing.total.jpegd_milli.value = 12'000;
+  EXPECT_FALSE(report().cuttable);
+}
+
 // Without this, slices would be cut on a card for which the vendor does not support that.
 TEST_F(Reports, AChipOfA300iDuoIsGivenWholeOnly) {
   readings_.npus = {npu_310p3(0), npu_310p3(1)};
