@@ -26,6 +26,7 @@ struct DeviceReadings {
   std::string driver_version;
   DriverStanding driver;
   Sample<bool> slices_recover;         // as in DeviceScan
+  RecoverFile recover_file;            // as in DeviceScan
   Sample<bool> slices_for_containers;  // as in DeviceScan
   std::vector<DeviceNpu> npus;
   StandingRefusals refusals;  // of Slices, at the time of asking

@@ -149,6 +149,7 @@ class FakeDevices final : public Devices {
   Result<DeviceScan> scan() override;
   Result<DeviceSlice> create_slice(const SliceOrder& order) override;
   Result<void> destroy_slice(std::uint32_t physical_id, std::uint32_t id) override;
+  Result<void> forget_slice(std::uint32_t physical_id, std::uint32_t id) override;
   Result<void> set_slices_recover(bool on) override;
   Result<void> set_device_share(std::uint32_t physical_id, bool on) override;
 
@@ -160,6 +161,10 @@ class FakeDevices final : public Devices {
                      std::string_view reason = slice_reason::kNoCapacity);
   void refuse_destroy(bool refuse);
   void drop_slices();  // as a reboot does
+  void refuse_forget(bool refuse);
+  std::vector<std::uint32_t> forgotten() const;  // in their order
+  bool slices_recover() const;
+  void set_recover(bool on);
   std::vector<DeviceSlice> slices() const;
   void set_health(std::uint32_t physical_id, Health health);
   void remove_npu(std::uint32_t physical_id);
@@ -173,6 +178,8 @@ class FakeDevices final : public Devices {
   std::set<std::uint32_t> refuse_create_;
   std::string refusal_;
   bool refuse_destroy_ = false;
+  bool refuse_forget_ = false;
+  std::vector<std::uint32_t> forgotten_;
   bool slices_recover_ = true;
   bool away_ = false;
   int scans_ = 0;

@@ -363,6 +363,54 @@ TEST(SlicesTest, WhatWasReturnedSinceTheLastLookIsNotShown) {
   }
 }
 
+// Without this, a boot would cut the slices of jobs that have ended: a driver whose recover mode is off forgets
+// nothing by itself.
+TEST(SlicesTest, WhatIsGoneIsForgottenByTheDriverToo) {
+  Sliced machine;
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string first = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(first, JobState::kRunning));
+  EXPECT_THAT(machine.devices.forgotten(), IsEmpty());
+  machine.finish(first);
+  ASSERT_TRUE(machine.is_clean());
+  EXPECT_THAT(machine.devices.forgotten(), ElementsAre(kFirstId));
+  // Also one that went by itself.
+  const std::string second = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(second, JobState::kRunning));
+  machine.devices.drop_slices();
+  ASSERT_TRUE(machine.reaches(second, JobState::kEnded));
+  ASSERT_TRUE(eventually([&] { return machine.store.count("slice_returned") == 2; }));
+  EXPECT_THAT(machine.devices.forgotten(), ElementsAre(kFirstId, kFirstId));
+  // A file that cannot be changed keeps no slice.
+  machine.devices.refuse_forget(true);
+  const std::string third = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(third, JobState::kRunning));
+  machine.finish(third);
+  EXPECT_TRUE(eventually([&] { return machine.store.count("slice_returned") == 3; }));
+}
+
+// Without this, a setting of the whole machine would be changed without a word, or against the operator's will.
+TEST(SlicesTest, TheRecoverModeIsTurnedOffAloudOrLeftAlone) {
+  ::testing::internal::CaptureStderr();
+  {
+    Sliced machine;
+    machine.start();
+    ASSERT_TRUE(eventually([&] { return !machine.devices.slices_recover(); }));
+    const int looks = machine.devices.scans();
+    ASSERT_TRUE(eventually([&] { return machine.devices.scans() > looks + 3; }));
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("slices.forbidRecover"));
+  EXPECT_EQ(log.find("slices.forbidRecover"), log.rfind("slices.forbidRecover")) << "once";
+  Sliced machine;
+  machine.options.slice_policy.forbid_recover = false;
+  machine.start();
+  const int looks = machine.devices.scans();
+  ASSERT_TRUE(eventually([&] { return machine.devices.scans() > looks + 3; }));
+  EXPECT_TRUE(machine.devices.slices_recover());
+}
+
 // Without this, slices would be promised by a table that is not that of the chip, until a driver refuses
 // them.
 TEST(SlicesTest, AChipThatIsOtherwiseThanDescribedIsToldAtTheStart) {
