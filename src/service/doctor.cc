@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -60,6 +62,28 @@ class Diagnosis {
     }
   }
 
+  // A file of the driver's that nobody thinks of: while it is damaged or cannot be written, every cut fails.
+  void look_at_recover_file() {
+    const RecoverFile& file = readings_.recover_file;
+    switch (file.state) {
+      case RecoverFile::State::kUnknown:
+      case RecoverFile::State::kSound:
+        return;
+      case RecoverFile::State::kDamaged:
+        add(Severity::kError, "doctor.recover.damaged",
+            wire::fill(say::kFileDamaged, language_, {{"path", file.path}, {"why", told(file.why)}}),
+            "mv " + file.path + " " + file.path + ".damaged");
+        return;
+      case RecoverFile::State::kUnwritable:
+        add(Severity::kError, "doctor.recover.unwritable",
+            wire::fill(say::kFileUnwritable, language_, {{"path", file.path}, {"why", told(file.why)}}),
+            file.error_number == EROFS   ? "mount -o remount,rw \"$(findmnt -no TARGET -T " + file.path + ")\""
+            : file.error_number == EPERM ? "chattr -i " + file.path
+                                         : std::string(say::kRestartDaemon));
+        return;
+    }
+  }
+
   void look_at_npus() {
     if (!readings_.available) return;
     for (const NpuView& npu : core_.npus()) {
@@ -68,6 +92,7 @@ class Diagnosis {
       if (reading == nullptr || npu.report.health == Health::kAbsent) continue;
       look_at_board(npu, *reading);
       const NpuCuts cuts = look_at_cuts(own_slices_, rules_, npu, reading);
+      look_at_refusal(npu, *reading, cuts);
       look_at_slices(npu, *reading, cuts);
       if (cuts.chip == kNoChip) continue;
       look_at_mix(npu, *reading, cuts);
@@ -80,6 +105,7 @@ class Diagnosis {
       add(Severity::kError, "doctor.devices.shared", std::string(say::kSharedDevices.in(language_)),
           std::string(say::kRestartDaemon));
     }
+    look_at_device_nodes(walls);
     for (const std::string& wall : walls.missing)
       add(Severity::kWarning, "doctor.wall", told(wall), std::string(say::kRestartDaemon));
   }
@@ -139,6 +165,46 @@ class Diagnosis {
             (slicing.slices.valid ? "npu-smi info -t template-info" : "npu-smi info -t info-vnpu") +
                 place_of(reading));
     finding.npu = npu.report.physical_id;
+  }
+
+  // What mends it depends on what the driver has said, and on the chip.
+  std::string cure_of(const CutRefusal& refusal, const DeviceNpu& reading, const NpuCuts& cuts) const {
+    if (refusal.reason == slice_reason::kUnsupported) return std::string(kUpgradeDriver);
+    if (refusal.reason != slice_reason::kNotPermitted) return "npu-smi info -t template-info" + place_of(reading);
+    // The two dies of a module are one device until they are told apart.
+    const bool is_module = cuts.chip != kNoChip && rules_.model(cuts.chip).needs_probe;
+    return std::string(is_module ? say::kSeparateDies : say::kRestartDaemon);
+  }
+
+  void look_at_refusal(const NpuView& npu, const DeviceNpu& reading, const NpuCuts& cuts) {
+    const auto refusal = readings_.refusals.find(npu.report.physical_id);
+    if (refusal == readings_.refusals.end()) return;
+    const bool not_permitted = refusal->second.reason == slice_reason::kNotPermitted;
+    const std::string id = std::to_string(npu.report.physical_id);
+    FindingView& finding =
+        add(Severity::kError, not_permitted ? "doctor.slices.not_permitted" : "doctor.slices.refused",
+            wire::fill(say::kRefused, language_, {{"npu", id}, {"why", told(refusal->second.why)}}),
+            cure_of(refusal->second, reading, cuts));
+    finding.npu = npu.report.physical_id;
+  }
+
+  void look_at_device_nodes(const MachineWalls& walls) {
+    if (walls.closed_devices.empty()) return;
+    const ClosedDevice& first = walls.closed_devices.front();
+    std::string paths;
+    for (const ClosedDevice& node : walls.closed_devices) paths += (paths.empty() ? "" : " ") + node.path;
+    std::array<char, 8> mode{};
+    std::snprintf(mode.data(), mode.size(), "%04o", first.mode);
+    const std::string user = std::to_string(walls.closed_to);
+    const bool group_may = (first.mode & (S_IRGRP | S_IWGRP)) == (S_IRGRP | S_IWGRP) && !first.group.empty();
+    add(Severity::kError, "doctor.devices.closed",
+        wire::fill(say::kClosedDevices, language_,
+                   {{"user", user},
+                    {"paths", paths},
+                    {"owner", std::to_string(first.owner)},
+                    {"group", first.group.empty() ? "-" : std::string_view(first.group)},
+                    {"mode", mode.data()}}),
+        group_may ? "usermod -aG " + first.group + " \"$(id -nu " + user + ")\"" : "chmod a+rw " + paths);
   }
 
   void look_at_slices(const NpuView& npu, const DeviceNpu& reading, const NpuCuts& cuts) {
@@ -225,6 +291,7 @@ wire::DoctorView make_diagnosis(const State& state, const Options& options, cons
                                 const MachineWalls& walls, Language language) {
   Diagnosis diagnosis(state, readings, language);
   diagnosis.look_at_driver();
+  diagnosis.look_at_recover_file();
   diagnosis.look_at_npus();
   diagnosis.look_at_walls(walls);
   wire::DoctorView view;

@@ -187,8 +187,20 @@ DeviceLook Service::Impl::current_look() {
 
 wire::DoctorView Service::Impl::diagnosis(wire::Language language) {
   const auto state = cell.snapshot();
-  return make_diagnosis(*state, options, current_look().readings,
-                        {executor.missing_walls(), executor.gives_private_devices()}, language);
+  const DeviceReadings readings = current_look().readings;
+  MachineWalls walls{executor.missing_walls(), executor.gives_private_devices()};
+  // The nodes in a /dev of its own belong to the job.
+  if (!walls.private_devices) {
+    std::vector<std::uint32_t> npus;
+    for (const DeviceNpu& npu : readings.npus) npus.push_back(npu.physical_id);
+    // Without root jobs run as the daemon itself; with it, no user that jobs may have owns a node.
+    const bool is_root = options.own_uid == 0;
+    const JobUser user{is_root ? options.uids.first : options.own_uid,
+                       is_root ? options.device_groups : own_groups()};
+    walls.closed_devices = closed_devices(options.device_directory, npus, user);
+    walls.closed_to = user.uid;
+  }
+  return make_diagnosis(*state, options, readings, walls, language);
 }
 
 // Slices are chosen by the catalogue: a chip that is otherwise is to be known before the first job meets it.
