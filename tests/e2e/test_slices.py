@@ -401,41 +401,6 @@ class Leftover(Case):
         self.assertIn(number, self.on_hardware())
 
 
-class RecoverMode(Case):
-    config = {**Case.config, "slices": {"forbidRecover": False}}
-
-    def remembered(self):
-        """The vnpus that the driver would cut again after a boot."""
-        text = (self.machine.simulated / "etc/vnpu.cfg").read_text()
-        return [int(number) for number in re.findall(r"^\d+:(\d+):", text, re.MULTILINE)]
-
-    def set_recover(self, on):
-        self.machine.npu_smi("set", "-t", "vnpu-cfg-recover", "-d", "1" if on else "0")
-
-    def test_what_has_ended_does_not_come_back_with_a_boot(self):
-        """Without it a slice cut before the mode was turned off would come back when somebody turns it on again."""
-        job = self.run_now("1024MiB")["id"]
-        kept = self.run_now("4096MiB")
-        self.assertEqual(self.remembered(), [FIRST_ID, kept["slice"]["id"]])
-        self.set_recover(False)
-        self.machine.ok("cancel", job)
-        self.machine.wait_for(job, "ended")
-        self.machine.wait_until(lambda: self.remembered() == [kept["slice"]["id"]], "the driver has forgotten it")
-        self.machine.ok("cancel", kept["id"])
-        self.wait_clean()
-        self.assertEqual(self.remembered(), [])
-        self.set_recover(True)
-        self.machine.simulator_ctl("reboot", 0)
-        time.sleep(1.5)  # several looks
-        self.assertEqual(self.on_hardware(), {})
-
-    def test_the_mode_is_the_operators_where_the_configuration_says_so(self):
-        """Without it a setting of the whole machine would be changed against the operator's word."""
-        self.set_recover(True)
-        time.sleep(1.5)
-        self.assertIn("Enable", self.machine.npu_smi("info", "-t", "vnpu-cfg-recover"))
-
-
 class StrangerReturned(Case):
     config = {**Case.config, "slices": {"returnForeign": True, "foreignGrace": "3s"}}
 
