@@ -195,8 +195,9 @@ std::unique_ptr<Devices> make_devices(const service::Config& config) {
   device::DcmiOptions dcmi;
   dcmi.helper_path = own_directory() + "/tangram-dcmi-helper";
   dcmi.library_path = config.device_library;
-  // The driver keeps its own files beside the devices.
-  const std::string root = std::filesystem::path(config.device_directory).parent_path().string();
+  // The driver keeps its own files beside the devices: /etc beside /dev.
+  const std::filesystem::path devices(config.device_directory + "/.");
+  const std::string root = devices.lexically_normal().parent_path().parent_path().string();
   dcmi.machine_root = root == "/" ? "" : root;
   dcmi.chips = config.options.chips;
   return device::make_dcmi_devices(std::move(dcmi));
