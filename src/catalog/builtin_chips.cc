@@ -179,8 +179,8 @@ void add_a3(std::vector<ChipModel>& chips) {
   }
 }
 
-// The Atlas 300I Duo: two chips on one card. The vendor's documentation of slices that are cut while jobs come
-// and go leaves it out: both chips have to be in one mode, set by hand.
+// The Atlas 300I Duo: two chips on one card. The vendor's documentation of slices that are cut while jobs
+// come and go leaves it out: both chips have to be in one mode, set by hand.
 void add_300i_duo(std::vector<ChipModel>& chips) {
   const auto add = [&chips](const char* name, std::int64_t scale, Bytes above, Bytes most) {
     ChipModel chip = chip_310p(name, scale, scale * 21'527);

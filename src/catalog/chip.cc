@@ -74,7 +74,8 @@ std::int64_t promised_memory(const ChipModel& chip) {
     std::int64_t count = chip.slices_max;
     if (shape.count_max > 0) count = std::min<std::int64_t>(count, shape.count_max);
     for (std::size_t i = 0; i < kChipResourceCount; ++i) {
-      if (shape.takes[i] > 0 && chip.has[i] != kUnlimited) count = std::min(count, chip.has[i] / shape.takes[i]);
+      if (shape.takes[i] > 0 && chip.has[i] != kUnlimited)
+        count = std::min(count, chip.has[i] / shape.takes[i]);
     }
     most = std::max(most, count * shape.usable_memory.count);
   }

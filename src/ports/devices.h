@@ -26,7 +26,7 @@ struct DeviceNpu {
   std::string chip;               // "910B4"
   Sample<std::uint32_t> board_id;
   std::int32_t chips_on_card = 0;  // NPUs that the driver lists on its board; 0: not known
-  std::string mcu_version;  // of the board's controller; empty: unknown
+  std::string mcu_version;         // of the board's controller; empty: unknown
   Health health = Health::kUnknown;
   std::string health_note;  // why it is not ok or not known
   Sample<std::int32_t> ai_cores;
@@ -92,10 +92,10 @@ class Devices {
   // than this slice: an id that is none of that NPU's (is_slice_id) is invalid.
   virtual Result<void> destroy_slice(std::uint32_t physical_id, std::uint32_t id) = 0;
 
-  // Takes the slice out of what the driver would cut again after a boot (DeviceScan::recover_file), whether it
-  // does so at present or not; a driver that does not forgets nothing by itself. Success, too, where there is
-  // nothing to forget, and for a slice that the hardware shows: it is somebody's. kNotForgotten: the file is
-  // damaged, locked or not to be written, and is as it was.
+  // Takes the slice out of what the driver would cut again after a boot (DeviceScan::recover_file), whether
+  // it does so at present or not; a driver that does not forgets nothing by itself. Success, too, where there
+  // is nothing to forget, and for a slice that the hardware shows: it is somebody's. kNotForgotten: the file
+  // is damaged, locked or not to be written, and is as it was.
   virtual Result<void> forget_slice(std::uint32_t physical_id, std::uint32_t id) = 0;
 
   // Of the whole machine: DeviceScan::slices_recover.

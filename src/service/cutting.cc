@@ -52,8 +52,8 @@ bool is_alternative(const ChipModel& other, const ChipModel& first) {
 // device that has less than described does not shrink the table. Another description of the same board that
 // promises no more than the device has takes its place; without one nothing is cut, and it is told which
 // number to correct.
-Result<std::string> fitting_chip(const DeviceNpu& npu, const ChipIdentity& identity,
-                                 const ChipModel& first, const Catalog& catalog) {
+Result<std::string> fitting_chip(const DeviceNpu& npu, const ChipIdentity& identity, const ChipModel& first,
+                                 const Catalog& catalog) {
   const ReportedTotals reported = reported_totals(npu.slicing.total);
   for (const Catalog::Chip& chip : catalog.chips()) {
     const ChipModel& model = chip.model;

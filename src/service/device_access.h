@@ -28,8 +28,7 @@ bool may_open(const struct stat& node, const JobUser& user);
 // Those of the NPUs and of the driver's managers, in `directory`, that the user may not open. What is not
 // there is left out.
 std::vector<ClosedDevice> closed_devices(const std::string& directory,
-                                         const std::vector<std::uint32_t>& physical_ids,
-                                         const JobUser& user);
+                                         const std::vector<std::uint32_t>& physical_ids, const JobUser& user);
 
 // Of this process.
 std::vector<gid_t> own_groups();

@@ -77,7 +77,7 @@ class Diagnosis {
       case RecoverFile::State::kUnwritable:
         add(Severity::kError, "doctor.recover.unwritable",
             wire::fill(say::kFileUnwritable, language_, {{"path", file.path}, {"why", told(file.why)}}),
-            file.error_number == EROFS   ? "mount -o remount,rw \"$(findmnt -no TARGET -T " + file.path + ")\""
+            file.error_number == EROFS ? "mount -o remount,rw \"$(findmnt -no TARGET -T " + file.path + ")\""
             : file.error_number == EPERM ? "chattr -i " + file.path
                                          : std::string(say::kRestartDaemon));
         return;
@@ -170,7 +170,8 @@ class Diagnosis {
   // What mends it depends on what the driver has said, and on the chip.
   std::string cure_of(const CutRefusal& refusal, const DeviceNpu& reading, const NpuCuts& cuts) const {
     if (refusal.reason == slice_reason::kUnsupported) return std::string(kUpgradeDriver);
-    if (refusal.reason != slice_reason::kNotPermitted) return "npu-smi info -t template-info" + place_of(reading);
+    if (refusal.reason != slice_reason::kNotPermitted)
+      return "npu-smi info -t template-info" + place_of(reading);
     // The two dies of a module are one device until they are told apart.
     const bool is_module = cuts.chip != kNoChip && rules_.model(cuts.chip).needs_probe;
     return std::string(is_module ? say::kSeparateDies : say::kRestartDaemon);
@@ -265,14 +266,15 @@ class Diagnosis {
     for (const ChipDifference& difference : differences(chip, reported)) {
       const std::string id = std::to_string(npu.report.physical_id);
       const std::string resource = wire::word(difference.resource, language_);
-      FindingView& finding = add(Severity::kWarning, kCatalogueDiffers,
-                                 wire::fill(say::kDiffers, language_,
-                                            {{"npu", id},
-                                             {"reported", total_text(difference.resource, difference.reported)},
-                                             {"resource", resource},
-                                             {"expected", total_text(difference.resource, difference.expected)},
-                                             {"model", chip.name}}),
-                                 "npu-smi info -t info-vnpu" + place_of(reading));
+      FindingView& finding =
+          add(Severity::kWarning, kCatalogueDiffers,
+              wire::fill(say::kDiffers, language_,
+                         {{"npu", id},
+                          {"reported", total_text(difference.resource, difference.reported)},
+                          {"resource", resource},
+                          {"expected", total_text(difference.resource, difference.expected)},
+                          {"model", chip.name}}),
+              "npu-smi info -t info-vnpu" + place_of(reading));
       finding.npu = npu.report.physical_id;
     }
   }

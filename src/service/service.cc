@@ -332,8 +332,7 @@ Result<wire::FitView> Service::fit(const Caller& caller, const wire::LeaseReques
          impl_->cell.read_with_core([&](const State& state, const auto& copy_core) {
            return resolve_fit(state, impl_->options, caller, request, copy_core);
          }));
-  wire::FitView view =
-      make_fit(question, names_in(impl_->cell, caller), impl_->clock.now(), caller.language);
+  wire::FitView view = make_fit(question, names_in(impl_->cell, caller), impl_->clock.now(), caller.language);
   for (wire::ReasonView& blocker : view.blockers) impl_->complete_unsupported(blocker, caller.language);
   return view;
 }

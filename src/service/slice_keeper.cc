@@ -140,7 +140,8 @@ void SliceKeeper::forbid_recover() {
   const Result<void> off = devices_.set_slices_recover(false);
   if (off) {
     log::info(
-        "the driver's recover mode was on and is turned off for the whole machine, so that a boot does not cut "
+        "the driver's recover mode was on and is turned off for the whole machine, so that a boot does not "
+        "cut "
         "the slices of jobs that have ended (slices.forbidRecover)");
   }
   const std::string text = off ? "" : "slices are cut again after a reboot: " + off.error().to_string();

@@ -242,8 +242,8 @@ void Slices::not_made(const OwnSlice& slice, const Error& error, bool nothing_th
 int Slices::count_failure(const OwnSlice& slice) {
   const std::lock_guard lock(mutex_);
   int& failures = failures_[slice.physical_id];
-  const bool rests = std::ranges::any_of(
-      resting_, [&slice](const auto& one) { return one.second == slice.physical_id; });
+  const bool rests =
+      std::ranges::any_of(resting_, [&slice](const auto& one) { return one.second == slice.physical_id; });
   if (!rests || failures == 0) ++failures;
   return failures;
 }

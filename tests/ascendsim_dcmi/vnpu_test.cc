@@ -232,8 +232,8 @@ TEST_F(DcmiVnpuTest, ARebootBringsThemBackUnlessRecoverIsOff) {
   EXPECT_EQ(dcmi_set_vnpu_config_recover_mode(2), DCMI_ERR_CODE_INVALID_PARAMETER);
 }
 
-// Without it a manager that leaves lines behind would seem to clean up: the library forgets a device only while
-// the mode is on.
+// Without it a manager that leaves lines behind would seem to clean up: the library forgets a device only
+// while the mode is on.
 TEST_F(DcmiVnpuTest, ALineStaysWhenItsDeviceGoesWhileRecoverIsOff) {
   play(machine_file("one-310p3.yaml"));
   ASSERT_EQ(create(7, 0, "vir04"), DCMI_OK);

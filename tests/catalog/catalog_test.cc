@@ -141,8 +141,8 @@ TEST(Catalog, WhatTheDeviceReportsIsComparedWithTheCatalogue) {
                                                       ChipDifference{ChipResource::kJpegd, 24, 20}));
 }
 
-// Without this, every 310P would be called wrong, whose driver tells less memory than slices are named for; or
-// one that is too small would promise what no program finds.
+// Without this, every 310P would be called wrong, whose driver tells less memory than slices are named for;
+// or one that is too small would promise what no program finds.
 TEST(Catalog, OfMemoryCountsWhatProgramsArePromised) {
   const auto lacks = [](const ChipIdentity& npu, Bytes told) {
     const std::shared_ptr<const Catalog> catalog = Catalog::builtin();
@@ -153,9 +153,9 @@ TEST(Catalog, OfMemoryCountsWhatProgramsArePromised) {
   const ChipIdentity small{"310P3", {}, 8, Bytes::mib(21'527)};
   for (const std::int64_t mib : {21'525, 21'527, 21'534, 24'576})
     EXPECT_THAT(lacks(small, Bytes::mib(mib)), IsEmpty()) << mib;
-  EXPECT_THAT(lacks(small, Bytes::gib(16)),
-              ElementsAre(ChipDifference{ChipResource::kMemory, Bytes::mib(2 * 10'763).count,
-                                         Bytes::gib(16).count}));
+  EXPECT_THAT(
+      lacks(small, Bytes::gib(16)),
+      ElementsAre(ChipDifference{ChipResource::kMemory, Bytes::mib(2 * 10'763).count, Bytes::gib(16).count}));
   const ChipIdentity b4{"910B4", {}, 20, Bytes::gib(32)};
   for (const std::int64_t gib : {28, 32}) EXPECT_THAT(lacks(b4, Bytes::gib(gib)), IsEmpty()) << gib;
   EXPECT_THAT(lacks(b4, Bytes::gib(24)),

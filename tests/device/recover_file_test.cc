@@ -128,7 +128,8 @@ TEST_F(RecoverFileTest, ALinkOrAPipeIsNoFile) {
   EXPECT_EQ(forget(100).error().reason, "device.recover.damaged");
 }
 
-// Without it two that change the file at once would undo each other, or one that never lets go stop the daemon.
+// Without it two that change the file at once would undo each other, or one that never lets go stop the
+// daemon.
 TEST_F(RecoverFileTest, TheVendorsLockIsWaitedForAWhile) {
   write(kHead + kVir04 + kEnd);
   const int held = open(places_.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -152,10 +153,14 @@ TEST_F(RecoverFileTest, AFileThatCannotBeWrittenIsTold) {
   for (const char* folder : {"", "/etc", "/run", "/run/vnpu_cfg_lock"})
     ASSERT_EQ(chmod((root_ + folder).c_str(), 0555), 0);
   const bool is_root = geteuid() == 0;
-  if (is_root) ASSERT_EQ(seteuid(12'345), 0);  // root may write everything
+  if (is_root) {
+    ASSERT_EQ(seteuid(12'345), 0);  // root may write everything
+  }
   const RecoverFile seen = look_at_recover_file(places_);
   const auto forgotten = forget(100);
-  if (is_root) ASSERT_EQ(seteuid(0), 0);
+  if (is_root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
   for (const char* folder : {"", "/etc", "/run", "/run/vnpu_cfg_lock"})
     ASSERT_EQ(chmod((root_ + folder).c_str(), 0755), 0);
   EXPECT_EQ(seen.state, State::kUnwritable);

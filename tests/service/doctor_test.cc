@@ -119,8 +119,7 @@ TEST(Doctor, FindsAChipThatIsNotAsTheCatalogueSays) {
             "NPU 0 has 20 media engines jpegd, and the catalogue says 16 for 310P (24 GiB)");
   node.readings.npus[0].slicing.total.jpegd_milli = {};
   node.readings.npus[0].slicing.total.memory = Sample<Bytes>::known(Bytes::gib(16));
-  EXPECT_EQ(only(node).message,
-            "NPU 0 has 16GiB memory, and the catalogue says 21526MiB for 310P (24 GiB)");
+  EXPECT_EQ(only(node).message, "NPU 0 has 16GiB memory, and the catalogue says 21526MiB for 310P (24 GiB)");
   node.readings.npus[0].slicing.total.memory = {};
   node.readings.npus[0].slicing.support = SliceSupport::kUnknown;
   node.readings.npus[0].slicing.note = "board 0x99 of 310P3 is not in the support table";
@@ -130,7 +129,8 @@ TEST(Doctor, FindsAChipThatIsNotAsTheCatalogueSays) {
   EXPECT_EQ(only(node).code, "doctor.slices.unreadable");
 }
 
-// Without it "no slice can be had" would be the end of it: what the driver refuses, and what mends that, differ.
+// Without it "no slice can be had" would be the end of it: what the driver refuses, and what mends that,
+// differ.
 TEST(Doctor, FindsWhyADriverRefusesToCut) {
   CutNode node;
   node.readings.refusals[0] = {std::string(slice_reason::kNotPermitted), "cutting NPU 0 into a vir01: no"};

@@ -363,8 +363,8 @@ TEST(SlicesTest, WhatWasReturnedSinceTheLastLookIsNotShown) {
   }
 }
 
-// Without this, a boot would cut the slices of jobs that have ended: a driver whose recover mode is off forgets
-// nothing by itself.
+// Without this, a boot would cut the slices of jobs that have ended: a driver whose recover mode is off
+// forgets nothing by itself.
 TEST(SlicesTest, WhatIsGoneIsForgottenByTheDriverToo) {
   Sliced machine;
   machine.start();
@@ -390,7 +390,8 @@ TEST(SlicesTest, WhatIsGoneIsForgottenByTheDriverToo) {
   EXPECT_TRUE(eventually([&] { return machine.store.count("slice_returned") == 3; }));
 }
 
-// Without this, a setting of the whole machine would be changed without a word, or against the operator's will.
+// Without this, a setting of the whole machine would be changed without a word, or against the operator's
+// will.
 TEST(SlicesTest, TheRecoverModeIsTurnedOffAloudOrLeftAlone) {
   ::testing::internal::CaptureStderr();
   {
@@ -542,8 +543,10 @@ TEST_F(Reports, AnNpuWithLessThanDescribedIsNotCutByThatDescription) {
             "NPU 0 has 8 of media.vpc, and chip \"310P (24 GiB)\" of the catalogue shares out 12; correct "
             "media.vpc of that chip in the file of slices.chips");
   // As the operator then does.
-  ChipModel own = state_.core().catalog()->chip(state_.core().catalog()->find(
-                                                    {"310P3", {}, 8, Bytes::mib(21'527)})).model;
+  ChipModel own = state_.core()
+                      .catalog()
+                      ->chip(state_.core().catalog()->find({"310P3", {}, 8, Bytes::mib(21'527)}))
+                      .model;
   own.has[index_of(ChipResource::kVpc)] = 8;
   std::erase_if(own.templates, [](const SliceTemplate& shape) { return shape.owns_dvpp; });
   const auto catalog = Catalog::with({own});
@@ -579,8 +582,10 @@ TEST_F(Reports, AChipOfA300iDuoIsGivenWholeOnly) {
   for (DeviceNpu& npu : readings_.npus) npu.chips_on_card = 1;
   EXPECT_TRUE(report().cuttable);
   // An operator who knows better says so in a file.
-  ChipModel own = state_.core().catalog()->chip(state_.core().catalog()->find(
-                                                    {"310P3", {}, 8, Bytes::mib(21'527)})).model;
+  ChipModel own = state_.core()
+                      .catalog()
+                      ->chip(state_.core().catalog()->find({"310P3", {}, 8, Bytes::mib(21'527)}))
+                      .model;
   own.name = "our Duo";
   own.match.chips_on_card = 2;
   const auto catalog = Catalog::with({own});

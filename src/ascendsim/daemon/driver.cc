@@ -36,8 +36,8 @@ VnpuBook book_of(const NpuDescription& npu) {
   const auto replace = [&](float MediaUnits::* unit) {
     if (model.dvpp.*unit >= 0) board.media.*unit = model.dvpp.*unit;
   };
-  for (float MediaUnits::* const unit : {&MediaUnits::vpc, &MediaUnits::venc, &MediaUnits::vdec,
-                                         &MediaUnits::jpegd, &MediaUnits::jpege})
+  for (float MediaUnits::* const unit :
+       {&MediaUnits::vpc, &MediaUnits::venc, &MediaUnits::vdec, &MediaUnits::jpegd, &MediaUnits::jpege})
     replace(unit);
   return {npu.phy_id, board};
 }

@@ -124,8 +124,7 @@ bool write_all(int fd, std::string_view text) {
 Result<void> replace_file(const std::string& path, const struct stat& status, std::string_view text) {
   const std::string temporary = path + ".tangram";
   unlink(temporary.c_str());
-  const Descriptor file(
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return unwritable(temporary, errno);
   const bool done = write_all(file.get(), text) && fchown(file.get(), status.st_uid, status.st_gid) == 0 &&
                     fchmod(file.get(), status.st_mode & 07777U) == 0 && fsync(file.get()) == 0 &&
@@ -135,8 +134,7 @@ Result<void> replace_file(const std::string& path, const struct stat& status, st
     unlink(temporary.c_str());
     return unwritable(path, error_number);
   }
-  const Descriptor folder(
-      open(std::string(folder_of(path)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder(open(std::string(folder_of(path)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.valid()) fsync(folder.get());
   return {};
 }
