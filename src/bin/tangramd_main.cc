@@ -172,6 +172,7 @@ void complete(service::Config& config) {
   }
   options.own_uid = geteuid();
   options.driver_directory = config.driver_directory;
+  options.device_directory = config.device_directory;
   if (const group* const found = getgrnam(config.device_group.c_str())) {
     options.device_groups.push_back(found->gr_gid);
   }
@@ -194,6 +195,10 @@ std::unique_ptr<Devices> make_devices(const service::Config& config) {
   device::DcmiOptions dcmi;
   dcmi.helper_path = own_directory() + "/tangram-dcmi-helper";
   dcmi.library_path = config.device_library;
+  // The driver keeps its own files beside the devices: /etc beside /dev.
+  const std::filesystem::path devices(config.device_directory + "/.");
+  const std::string root = devices.lexically_normal().parent_path().parent_path().string();
+  dcmi.machine_root = root == "/" ? "" : root;
   dcmi.chips = config.options.chips;
   return device::make_dcmi_devices(std::move(dcmi));
 }

@@ -94,6 +94,11 @@ ChipModel chip_910a(const char* name, std::int64_t cores, std::int64_t gib) {
   return chip;
 }
 
+// Of a 910B with 24 cores: what the two documented divisions need, which no driver is known to report …
+constexpr Media kFullDvpp{10, 0, 2, 28, 4, kUnlimited};
+// … and what chips of 20 cores report. A board of 24 that reports no more is cut by it.
+constexpr Media kUsualDvpp{9, 0, 2, 24, 4, kUnlimited};
+
 // The 910B has six AICPU until it is cut, seven then. `device_mib`: what is left beside the device's own
 // system.
 ChipModel chip_910b(const char* name, std::vector<std::string> chips, std::vector<std::uint32_t> boards,
@@ -102,9 +107,7 @@ ChipModel chip_910b(const char* name, std::vector<std::string> chips, std::vecto
   chip.name = name;
   chip.match.chips = std::move(chips);
   chip.match.boards = std::move(boards);
-  // Not reported for 24 cores: what the two documented divisions need.
-  chip.has = amounts(cores, 7, device_mib,
-                     cores == 24 ? Media{10, 0, 2, 28, 4, kUnlimited} : Media{9, 0, 2, 24, 4, kUnlimited});
+  chip.has = amounts(cores, 7, device_mib, cores == 24 ? kFullDvpp : kUsualDvpp);
   chip.ai_cpus_uncut = 6;
   return chip;
 }
@@ -127,6 +130,16 @@ std::vector<SliceTemplate> templates_of_32g() {
           owning_dvpp(slice("vir10_4c_16g_m", 10, 4, kHalf, {9, 0, 2, 24, 4, 0}))};
 }
 
+// The chip, and the same of 24 cores with the media engines of one of 20, for boards that report those.
+void add_with_less_dvpp(std::vector<ChipModel>& chips, ChipModel chip) {
+  chip.templates = templates_of_24_cores();
+  chips.push_back(chip);
+  chip.name += ", DVPP of 20";
+  chip.has = amounts(chip.has[index_of(ChipResource::kAiCores)], chip.has[index_of(ChipResource::kAiCpus)],
+                     chip.has[index_of(ChipResource::kMemory)] / kMib, kUsualDvpp);
+  chips.push_back(std::move(chip));
+}
+
 // The templates of a 910B follow from its board where that is known, else from its name.
 void add_910b(std::vector<ChipModel>& chips) {
   const std::vector<std::string> family = {"910B1", "910B2", "910B2C", "910B3", "910B4", "910B4-1"};
@@ -139,12 +152,12 @@ void add_910b(std::vector<ChipModel>& chips) {
     chip.templates = std::move(templates);
     chips.push_back(std::move(chip));
   };
-  add(chip_910b("910B, 24 cores (by board)", family, bins_0_3, 24, 61'440), templates_of_24_cores());
+  add_with_less_dvpp(chips, chip_910b("910B, 24 cores (by board)", family, bins_0_3, 24, 61'440));
   add(chip_910b("910B3 (by board)", family, bin_1, 20, 61'440), templates_of_64g());
   add(chip_910b("910B4 (by board)", family, bin_2, 20, 28'672), templates_of_32g());
   add(chip_910b("910B4-1 (by board)", family, bin_2_1, 20, 61'440), templates_of_64g());
-  add(chip_910b("910B1", {"910B1"}, {}, 24, 61'440), templates_of_24_cores());
-  add(chip_910b("910B2", {"910B2", "910B2C"}, {}, 24, 61'440), templates_of_24_cores());
+  add_with_less_dvpp(chips, chip_910b("910B1", {"910B1"}, {}, 24, 61'440));
+  add_with_less_dvpp(chips, chip_910b("910B2", {"910B2", "910B2C"}, {}, 24, 61'440));
   add(chip_910b("910B3", {"910B3"}, {}, 20, 61'440), templates_of_64g());
   add(chip_910b("910B4", {"910B4"}, {}, 20, 28'672), templates_of_32g());
   add(chip_910b("910B4-1", {"910B4-1"}, {}, 20, 61'440), templates_of_64g());
@@ -157,13 +170,33 @@ void add_a3(std::vector<ChipModel>& chips) {
         chip_910b(cores == 20 ? "A3, 20 cores" : "A3, 24 cores", {"Ascend910"}, boards, cores, 61'440);
     chip.match.ai_cores = static_cast<std::int32_t>(cores);
     chip.needs_probe = true;
-    chip.templates = cores == 20 ? templates_of_64g() : templates_of_24_cores();
+    if (cores == 24) {
+      add_with_less_dvpp(chips, std::move(chip));
+      continue;
+    }
+    chip.templates = templates_of_64g();
     chips.push_back(std::move(chip));
   }
 }
 
+// The Atlas 300I Duo: two chips on one card. The vendor's documentation of slices that are cut while jobs
+// come and go leaves it out: both chips have to be in one mode, set by hand.
+void add_300i_duo(std::vector<ChipModel>& chips) {
+  const auto add = [&chips](const char* name, std::int64_t scale, Bytes above, Bytes most) {
+    ChipModel chip = chip_310p(name, scale, scale * 21'527);
+    chip.match.chips_on_card = 2;
+    chip.match.memory_above = above;
+    chip.match.memory_most = most;
+    chip.not_cut = "the vendor supports no slices for jobs on a card with two of this chip (300I Duo)";
+    chips.push_back(std::move(chip));
+  };
+  add("300I Duo (24 GiB a chip)", 1, Bytes::gib(16), Bytes::gib(24));
+  add("300I Duo (48 GiB a chip)", 2, Bytes::gib(32), Bytes::unlimited());
+}
+
 std::vector<ChipModel> all_chips() {
   std::vector<ChipModel> chips;
+  add_300i_duo(chips);
   chips.push_back(chip_310p("310P (24 GiB)", 1, 21'527));
   chips.back().match.memory_above = Bytes::gib(16);
   chips.back().match.memory_most = Bytes::gib(24);

@@ -63,6 +63,25 @@ Result<void> check_template(const ChipModel& chip, std::size_t at) {
   return {};
 }
 
+// Of reported memory so small a part may be missing by rounding: a 310P tells 21525 to 21534 MiB.
+constexpr std::int64_t kRoundingShare = 64;
+
+// What programs find together in as many slices of one template as a chip holds, at the most.
+std::int64_t promised_memory(const ChipModel& chip) {
+  std::int64_t most = 0;
+  for (const SliceTemplate& shape : chip.templates) {
+    if (!shape.offered) continue;
+    std::int64_t count = chip.slices_max;
+    if (shape.count_max > 0) count = std::min<std::int64_t>(count, shape.count_max);
+    for (std::size_t i = 0; i < kChipResourceCount; ++i) {
+      if (shape.takes[i] > 0 && chip.has[i] != kUnlimited)
+        count = std::min(count, chip.has[i] / shape.takes[i]);
+    }
+    most = std::max(most, count * shape.usable_memory.count);
+  }
+  return most;
+}
+
 }  // namespace
 
 std::string_view to_string(ChipResource resource) {
@@ -106,6 +125,10 @@ Result<void> check_chip(const ChipModel& chip) {
       return wrong(chip.name, "match.chips", "must list names of 1 to 64 visible characters");
   }
   if (chip.match.ai_cores < 0) return wrong(chip.name, "match.aiCores", "must be 0 or more");
+  if (chip.match.chips_on_card < 0 || chip.match.chips_on_card > kChipsOnCardMax)
+    return wrong(chip.name, "match.chipsOnCard", "must be between 0 and 8");
+  if (chip.not_cut.size() > kNotCutLengthMax)
+    return wrong(chip.name, "notCut", "must be at most 200 bytes long");
   if (chip.match.memory_above >= chip.match.memory_most)
     return wrong(chip.name, "match.memoryAbove", "must be below match.memoryMost");
   TG_TRY_VOID(check_amounts(chip.name, "has", chip.has, true));
@@ -125,21 +148,32 @@ Result<void> check_chip(const ChipModel& chip) {
 bool matches(const ChipMatch& match, const ChipIdentity& npu) {
   if (std::find(match.chips.begin(), match.chips.end(), npu.chip) == match.chips.end()) return false;
   if (match.ai_cores != 0 && match.ai_cores != npu.ai_cores) return false;
+  if (match.chips_on_card != 0 && match.chips_on_card != npu.chips_on_card) return false;
   if (npu.memory <= match.memory_above || npu.memory > match.memory_most) return false;
   if (match.boards.empty()) return true;
   return npu.board && std::find(match.boards.begin(), match.boards.end(), *npu.board) != match.boards.end();
 }
 
-std::vector<ChipDifference> differences(
-    const ChipModel& chip, const std::array<std::optional<std::int64_t>, kChipResourceCount>& reported) {
+std::vector<ChipDifference> differences(const ChipModel& chip, const ReportedTotals& reported) {
   std::vector<ChipDifference> found;
   for (const ChipResource resource : kChipResources) {
     const std::optional<std::int64_t>& value = reported[index_of(resource)];
     const std::int64_t expected = chip.has[index_of(resource)];
     if (!value || expected == kUnlimited || *value == expected) continue;
     if (resource == ChipResource::kAiCpus && *value == chip.ai_cpus_uncut) continue;
+    if (resource == ChipResource::kMemory) {
+      const std::int64_t promised = promised_memory(chip);
+      if (*value < promised - promised / kRoundingShare) found.push_back({resource, promised, *value});
+      continue;
+    }
     found.push_back({resource, expected, *value});
   }
+  return found;
+}
+
+std::vector<ChipDifference> shortfalls(const ChipModel& chip, const ReportedTotals& reported) {
+  std::vector<ChipDifference> found = differences(chip, reported);
+  std::erase_if(found, [](const ChipDifference& one) { return one.reported >= one.expected; });
   return found;
 }
 

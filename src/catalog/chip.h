@@ -67,6 +67,7 @@ struct ChipMatch {
   std::vector<std::string> chips;          // as the driver names them, "310P3"
   std::vector<std::uint32_t> boards;       // board ids; empty: any, and those that are not known
   std::int32_t ai_cores = 0;               // 0: any
+  std::int32_t chips_on_card = 0;          // on the board together; 0: any number, and where it is not known
   Bytes memory_above;                      // the memory that is reported is above this …
   Bytes memory_most = Bytes::unlimited();  // … and at most this
 
@@ -79,6 +80,7 @@ struct ChipIdentity {
   std::optional<std::uint32_t> board;
   std::int32_t ai_cores = 0;
   Bytes memory;
+  std::int32_t chips_on_card = 0;  // 0: not known
 };
 
 struct ChipModel {
@@ -89,6 +91,7 @@ struct ChipModel {
   std::int32_t slices_max = 16;    // the kernel driver allows no more on any chip
   std::int32_t vgroups = 0;  // 310P: groups of at least two cores, a single core shares one; 0: no such thing
   bool needs_probe = false;  // documented, but the open driver cannot do it: only if the device agrees
+  std::string not_cut;       // why none is cut for jobs, although its templates are known; empty: they are
   std::vector<SliceTemplate> templates;  // of one size: the one to give first stands first
 
   friend bool operator==(const ChipModel&, const ChipModel&) = default;
@@ -96,6 +99,8 @@ struct ChipModel {
 
 inline constexpr std::size_t kTemplatesMax = 16;
 inline constexpr std::int32_t kSlicesPerChipMax = 16;
+inline constexpr std::int32_t kChipsOnCardMax = 8;
+inline constexpr std::size_t kNotCutLengthMax = 200;
 inline constexpr std::int32_t kCoresPerVgroup = 2;  // the least that a vGroup has
 
 // Whether an operator's chip makes sense: names, ranges, that each template fits the chip. kInvalidArgument,
@@ -116,9 +121,16 @@ struct ChipDifference {
   friend bool operator==(const ChipDifference&, const ChipDifference&) = default;
 };
 
-// Compares the totals that a device reports (what it does not report is left out) with the catalogue's.
-// Both AICPU counts of a chip are right: which one holds depends on whether it is cut at present.
-std::vector<ChipDifference> differences(
-    const ChipModel& chip, const std::array<std::optional<std::int64_t>, kChipResourceCount>& reported);
+// What a device reports of itself, in the catalogue's units; what it does not report is left out.
+using ReportedTotals = std::array<std::optional<std::int64_t>, kChipResourceCount>;
+
+// Compares the totals that a device reports with the catalogue's. Both AICPU counts of a chip are right:
+// which one holds depends on whether it is cut at present. Of memory counts what programs are promised in
+// slices that fill the chip, and only less than that: drivers tell it with or without what the device's own
+// system takes, and rounded.
+std::vector<ChipDifference> differences(const ChipModel& chip, const ReportedTotals& reported);
+
+// Those in which the device has less than its slices are promised.
+std::vector<ChipDifference> shortfalls(const ChipModel& chip, const ReportedTotals& reported);
 
 }  // namespace tangram

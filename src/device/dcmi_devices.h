@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct DcmiOptions {
   std::string helper_path;  // tangram-dcmi-helper, which stands beside the daemon's own executable
   std::string
       library_path;  // empty: the places where a driver installs it, in the order of default_library_paths()
+  // Below it are the etc and run in which the driver's library remembers slices. None: that is left alone;
+  // "": the machine's own.
+  std::optional<std::string> machine_root;
   std::vector<ChipModel> chips;                     // the operator's own; they go before the built-in ones
   std::chrono::milliseconds init_deadline{10'000};  // loading the library and dcmi_init
   std::chrono::milliseconds call_deadline{2'000};   // one question about one card or NPU

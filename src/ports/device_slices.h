@@ -74,6 +74,16 @@ constexpr bool is_slice_id(std::uint32_t physical_id, std::uint32_t id) {
          id - first_slice_id(physical_id) < kSlicesPerNpuMax;
 }
 
+// The file in which the vendor's library remembers slices, to cut them again after a boot.
+struct RecoverFile {
+  enum class State : std::uint8_t { kUnknown, kSound, kDamaged, kUnwritable };
+
+  State state = State::kUnknown;
+  std::string path;
+  std::string why;                // kDamaged, kUnwritable
+  std::int32_t error_number = 0;  // kUnwritable: errno
+};
+
 struct SliceOrder {
   std::uint32_t physical_id = 0;
   std::string template_name;
@@ -98,6 +108,8 @@ inline constexpr std::string_view kNoCapacity = "device.slice.no_capacity";
 inline constexpr std::string_view kExists = "device.slice.exists";  // the id is taken
 inline constexpr std::string_view kInUse = "device.slice.in_use";
 inline constexpr std::string_view kRefused = "device.slice.refused";  // by the driver, for a reason it hides
+// The driver's memory of slices could not be changed; see RecoverFile.
+inline constexpr std::string_view kNotForgotten = "device.slice.not_forgotten";
 }  // namespace slice_reason
 
 inline bool is_unsettled(const Error& error) {

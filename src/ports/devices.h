@@ -25,7 +25,8 @@ struct DeviceNpu {
   std::uint32_t physical_id = 0;  // N of /dev/davinciN
   std::string chip;               // "910B4"
   Sample<std::uint32_t> board_id;
-  std::string mcu_version;  // of the board's controller; empty: unknown
+  std::int32_t chips_on_card = 0;  // NPUs that the driver lists on its board; 0: not known
+  std::string mcu_version;         // of the board's controller; empty: unknown
   Health health = Health::kUnknown;
   std::string health_note;  // why it is not ok or not known
   Sample<std::int32_t> ai_cores;
@@ -65,6 +66,7 @@ struct DeviceScan {
   DriverStanding driver;
   // Whether the machine cuts its slices again after a reboot. Such a slice belongs to nobody by then.
   Sample<bool> slices_recover;
+  RecoverFile recover_file;
   Sample<bool> slices_for_containers;  // false: for virtual machines; then no slice can be cut here
   std::vector<DeviceEvent> events;     // since the look before, in their order
 };
@@ -89,6 +91,12 @@ class Devices {
   // Success, too, if there is no such slice. Refused for a slice that the device shows in use. Never more
   // than this slice: an id that is none of that NPU's (is_slice_id) is invalid.
   virtual Result<void> destroy_slice(std::uint32_t physical_id, std::uint32_t id) = 0;
+
+  // Takes the slice out of what the driver would cut again after a boot (DeviceScan::recover_file), whether
+  // it does so at present or not; a driver that does not forgets nothing by itself. Success, too, where there
+  // is nothing to forget, and for a slice that the hardware shows: it is somebody's. kNotForgotten: the file
+  // is damaged, locked or not to be written, and is as it was.
+  virtual Result<void> forget_slice(std::uint32_t physical_id, std::uint32_t id) = 0;
 
   // Of the whole machine: DeviceScan::slices_recover.
   virtual Result<void> set_slices_recover(bool on) = 0;

@@ -271,6 +271,8 @@ Result<void> read_slices(Fields fields, Config& config) {
   ForeignPolicy& foreign = config.options.slice_policy.foreign;
   TG_TRY_VOID(fields.choice<bool>("returnForeign", foreign.reclaim, {{"true", true}, {"false", false}}));
   TG_TRY_VOID(fields.duration("foreignGrace", foreign.grace_ms, 0));
+  TG_TRY_VOID(fields.choice<bool>("forbidRecover", config.options.slice_policy.forbid_recover,
+                                  {{"true", true}, {"false", false}}));
   return fields.finish();
 }
 

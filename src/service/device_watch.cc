@@ -143,6 +143,7 @@ DeviceLook DeviceWatch::look() {
     slices_.look(slices_began, *scan);
     now.readings.slices_for_containers = scan->slices_for_containers;
     now.readings.slices_recover = scan->slices_recover;
+    now.readings.recover_file = std::move(scan->recover_file);
     now.readings.available = true;
     now.readings.driver_version = std::move(scan->driver_version);
     now.readings.driver = std::move(scan->driver);

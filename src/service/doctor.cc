@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
+#include "service/chip_totals.h"
 #include "service/npu_cuts.h"
 #include "wire/doctor_texts.h"
 #include "wire/sentences.h"
@@ -59,6 +62,28 @@ class Diagnosis {
     }
   }
 
+  // A file of the driver's that nobody thinks of: while it is damaged or cannot be written, every cut fails.
+  void look_at_recover_file() {
+    const RecoverFile& file = readings_.recover_file;
+    switch (file.state) {
+      case RecoverFile::State::kUnknown:
+      case RecoverFile::State::kSound:
+        return;
+      case RecoverFile::State::kDamaged:
+        add(Severity::kError, "doctor.recover.damaged",
+            wire::fill(say::kFileDamaged, language_, {{"path", file.path}, {"why", told(file.why)}}),
+            "mv " + file.path + " " + file.path + ".damaged");
+        return;
+      case RecoverFile::State::kUnwritable:
+        add(Severity::kError, "doctor.recover.unwritable",
+            wire::fill(say::kFileUnwritable, language_, {{"path", file.path}, {"why", told(file.why)}}),
+            file.error_number == EROFS ? "mount -o remount,rw \"$(findmnt -no TARGET -T " + file.path + ")\""
+            : file.error_number == EPERM ? "chattr -i " + file.path
+                                         : std::string(say::kRestartDaemon));
+        return;
+    }
+  }
+
   void look_at_npus() {
     if (!readings_.available) return;
     for (const NpuView& npu : core_.npus()) {
@@ -67,6 +92,7 @@ class Diagnosis {
       if (reading == nullptr || npu.report.health == Health::kAbsent) continue;
       look_at_board(npu, *reading);
       const NpuCuts cuts = look_at_cuts(own_slices_, rules_, npu, reading);
+      look_at_refusal(npu, *reading, cuts);
       look_at_slices(npu, *reading, cuts);
       if (cuts.chip == kNoChip) continue;
       look_at_mix(npu, *reading, cuts);
@@ -79,6 +105,7 @@ class Diagnosis {
       add(Severity::kError, "doctor.devices.shared", std::string(say::kSharedDevices.in(language_)),
           std::string(say::kRestartDaemon));
     }
+    look_at_device_nodes(walls);
     for (const std::string& wall : walls.missing)
       add(Severity::kWarning, "doctor.wall", told(wall), std::string(say::kRestartDaemon));
   }
@@ -140,6 +167,47 @@ class Diagnosis {
     finding.npu = npu.report.physical_id;
   }
 
+  // What mends it depends on what the driver has said, and on the chip.
+  std::string cure_of(const CutRefusal& refusal, const DeviceNpu& reading, const NpuCuts& cuts) const {
+    if (refusal.reason == slice_reason::kUnsupported) return std::string(kUpgradeDriver);
+    if (refusal.reason != slice_reason::kNotPermitted)
+      return "npu-smi info -t template-info" + place_of(reading);
+    // The two dies of a module are one device until they are told apart.
+    const bool is_module = cuts.chip != kNoChip && rules_.model(cuts.chip).needs_probe;
+    return std::string(is_module ? say::kSeparateDies : say::kRestartDaemon);
+  }
+
+  void look_at_refusal(const NpuView& npu, const DeviceNpu& reading, const NpuCuts& cuts) {
+    const auto refusal = readings_.refusals.find(npu.report.physical_id);
+    if (refusal == readings_.refusals.end()) return;
+    const bool not_permitted = refusal->second.reason == slice_reason::kNotPermitted;
+    const std::string id = std::to_string(npu.report.physical_id);
+    FindingView& finding =
+        add(Severity::kError, not_permitted ? "doctor.slices.not_permitted" : "doctor.slices.refused",
+            wire::fill(say::kRefused, language_, {{"npu", id}, {"why", told(refusal->second.why)}}),
+            cure_of(refusal->second, reading, cuts));
+    finding.npu = npu.report.physical_id;
+  }
+
+  void look_at_device_nodes(const MachineWalls& walls) {
+    if (walls.closed_devices.empty()) return;
+    const ClosedDevice& first = walls.closed_devices.front();
+    std::string paths;
+    for (const ClosedDevice& node : walls.closed_devices) paths += (paths.empty() ? "" : " ") + node.path;
+    std::array<char, 8> mode{};
+    std::snprintf(mode.data(), mode.size(), "%04o", first.mode);
+    const std::string user = std::to_string(walls.closed_to);
+    const bool group_may = (first.mode & (S_IRGRP | S_IWGRP)) == (S_IRGRP | S_IWGRP) && !first.group.empty();
+    add(Severity::kError, "doctor.devices.closed",
+        wire::fill(say::kClosedDevices, language_,
+                   {{"user", user},
+                    {"paths", paths},
+                    {"owner", std::to_string(first.owner)},
+                    {"group", first.group.empty() ? "-" : std::string_view(first.group)},
+                    {"mode", mode.data()}}),
+        group_may ? "usermod -aG " + first.group + " \"$(id -nu " + user + ")\"" : "chmod a+rw " + paths);
+  }
+
   void look_at_slices(const NpuView& npu, const DeviceNpu& reading, const NpuCuts& cuts) {
     for (const CutSlice& slice : cuts.slices) {
       if (slice.standing == wire::SliceStanding::kHeld || !slice.id) continue;
@@ -194,25 +262,19 @@ class Diagnosis {
   }
 
   void compare_totals(const NpuView& npu, const DeviceNpu& reading, const ChipModel& chip) {
-    const SliceResources& total = reading.slicing.total;
-    std::array<std::optional<std::int64_t>, kChipResourceCount> reported;
-    const auto tell = [&reported](ChipResource resource, const auto& sample, std::int64_t value) {
-      if (sample.valid) reported[index_of(resource)] = value;
-    };
-    constexpr std::int32_t kMilli = 1'000;
-    tell(ChipResource::kAiCores, total.ai_cores_milli, total.ai_cores_milli.value / kMilli);
-    tell(ChipResource::kAiCpus, total.ai_cpus, total.ai_cpus.value);
+    const ReportedTotals reported = reported_totals(reading.slicing.total);
     for (const ChipDifference& difference : differences(chip, reported)) {
       const std::string id = std::to_string(npu.report.physical_id);
       const std::string resource = wire::word(difference.resource, language_);
-      FindingView& finding = add(Severity::kWarning, kCatalogueDiffers,
-                                 wire::fill(say::kDiffers, language_,
-                                            {{"npu", id},
-                                             {"reported", std::to_string(difference.reported)},
-                                             {"resource", resource},
-                                             {"expected", std::to_string(difference.expected)},
-                                             {"model", chip.name}}),
-                                 "npu-smi info -t info-vnpu" + place_of(reading));
+      FindingView& finding =
+          add(Severity::kWarning, kCatalogueDiffers,
+              wire::fill(say::kDiffers, language_,
+                         {{"npu", id},
+                          {"reported", total_text(difference.resource, difference.reported)},
+                          {"resource", resource},
+                          {"expected", total_text(difference.resource, difference.expected)},
+                          {"model", chip.name}}),
+              "npu-smi info -t info-vnpu" + place_of(reading));
       finding.npu = npu.report.physical_id;
     }
   }
@@ -231,6 +293,7 @@ wire::DoctorView make_diagnosis(const State& state, const Options& options, cons
                                 const MachineWalls& walls, Language language) {
   Diagnosis diagnosis(state, readings, language);
   diagnosis.look_at_driver();
+  diagnosis.look_at_recover_file();
   diagnosis.look_at_npus();
   diagnosis.look_at_walls(walls);
   wire::DoctorView view;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "service/device_access.h"
 #include "service/views.h"
 #include "wire/doctor.h"
 
@@ -15,6 +16,8 @@ namespace tangram::service {
 struct MachineWalls {
   std::vector<std::string> missing;
   bool private_devices = true;  // a job has a /dev of its own
+  std::vector<ClosedDevice> closed_devices = {};
+  uid_t closed_to = 0;  // the user who cannot open them
 };
 
 // Of a finding: an NPU is otherwise than its chip is described.

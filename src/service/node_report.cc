@@ -131,9 +131,9 @@ class Reporter {
   const bool private_devices_;
 };
 
-// Without what it says of that slice, and with `instead` in its place, if there is one.
-std::optional<NodeReported> report_with(const State& state, NpuIndex npu, std::uint32_t id,
-                                        const std::optional<StraySlice>& instead) {
+// With that NPU as `change` makes it. None: nothing changes, or it is absent.
+template <class Change>
+std::optional<NodeReported> report_changed(const State& state, NpuIndex npu, Change change) {
   const auto view = state.core().npu(npu);
   if (!view) return std::nullopt;
   const std::string node = state.core().node_name(view->node);
@@ -142,16 +142,23 @@ std::optional<NodeReported> report_with(const State& state, NpuIndex npu, std::u
     return one.physical_id == view->report.physical_id;
   });
   if (found == report.npus.end()) return std::nullopt;
-  std::vector<StraySlice> strays = found->strays;
-  std::erase_if(strays, [id](const StraySlice& stray) { return stray.id == id; });
-  if (instead) {
+  const NpuReport before = *found;
+  change(*found);
+  if (*found == before) return std::nullopt;
+  return report;
+}
+
+// Without what it says of that slice, and with `instead` in its place, if there is one.
+std::optional<NodeReported> report_with(const State& state, NpuIndex npu, std::uint32_t id,
+                                        const std::optional<StraySlice>& instead) {
+  return report_changed(state, npu, [&](NpuReport& report) {
+    std::vector<StraySlice>& strays = report.strays;
+    std::erase_if(strays, [id](const StraySlice& stray) { return stray.id == id; });
+    if (!instead) return;
     const auto place =
         std::find_if(strays.begin(), strays.end(), [id](const StraySlice& other) { return other.id > id; });
     strays.insert(place, *instead);
-  }
-  if (strays == found->strays) return std::nullopt;
-  found->strays = std::move(strays);
-  return report;
+  });
 }
 
 }  // namespace
@@ -183,6 +190,13 @@ std::optional<NodeReported> report_slice(const State& state, NpuIndex npu, std::
   const auto entry = state.slices().find(id);
   const bool left = entry != state.slices().end() && entry->second.ended;
   return report_with(state, npu, id, left ? std::optional(residual_of(id, entry->second)) : std::nullopt);
+}
+
+std::optional<NodeReported> report_not_cut(const State& state, NpuIndex npu) {
+  return report_changed(state, npu, [](NpuReport& report) {
+    report.cuttable = false;
+    report.template_set.clear();
+  });
 }
 
 std::optional<NodeReported> report_resting(const State& state, NpuIndex npu, std::uint32_t id) {

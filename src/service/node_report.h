@@ -30,6 +30,10 @@ std::optional<NodeReported> make_node_report(const State& state, const std::stri
 // absent.
 std::optional<NodeReported> report_slice(const State& state, NpuIndex npu, std::uint32_t id);
 
+// The same node with that NPU as one that is not cut, after its driver has refused for good. None: it was
+// not.
+std::optional<NodeReported> report_not_cut(const State& state, NpuIndex npu);
+
 // The same node with that NPU resting, after an order with that id was refused.
 std::optional<NodeReported> report_resting(const State& state, NpuIndex npu, std::uint32_t id);
 

@@ -95,6 +95,7 @@ std::uint32_t chip_of(const Catalog& catalog, const NpuReport& report, const Dev
   }
   ChipIdentity npu{report.chip, std::nullopt, report.ai_cores, report.memory};
   if (reading != nullptr && reading->board_id.valid) npu.board = reading->board_id.value;
+  if (reading != nullptr) npu.chips_on_card = reading->chips_on_card;
   return catalog.find(npu);
 }
 

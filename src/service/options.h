@@ -74,6 +74,7 @@ struct Options {
   std::int64_t lease_grace_ms = 10'000;
   std::string ascend_home = "/usr/local/Ascend";
   std::string driver_directory = "/usr/local/Ascend/driver";  // on the host
+  std::string device_directory = "/dev";                      // on the host
   std::string work_home;                                      // HOME of a job; empty: its work directory
 
   Pace pace;  // never configured

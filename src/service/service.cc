@@ -10,6 +10,7 @@
 #include "service/metrics.h"
 #include "service/node_report.h"
 #include "service/service_impl.h"
+#include "wire/sentences.h"
 #include "wire/texts.h"
 
 namespace tangram::service {
@@ -130,7 +131,8 @@ void Service::Impl::measure_wait(JobId job) {
 }
 
 void Service::Impl::on_look(const DeviceLook& look) {
-  writer.report({[this, readings = look.readings, began = look.began](Transaction& transaction) {
+  writer.report({[this, readings = look.readings, began = look.began](Transaction& transaction) mutable {
+                   readings.refusals = slices.refusals();
                    auto report = make_node_report(transaction.state(), options.node, readings,
                                                   executor.gives_private_devices(),
                                                   slices.returned_since(began), slices.resting());
@@ -143,13 +145,22 @@ void Service::Impl::on_look(const DeviceLook& look) {
   leases.on_lost(lost);
 }
 
-Error Service::Impl::reword_unsupported(Error error) const {
-  if (error.reason != token(ReasonCode::kSliceUnsupported)) return error;
+std::string Service::Impl::why_none_is_cut() {
   const auto catalog = cell.read([](const State& state) { return state.core().catalog(); });
-  const std::string why =
-      why_none_is_cut(watch.last().readings, {*catalog, executor.gives_private_devices()});
+  return service::why_none_is_cut(current_look().readings, {*catalog, executor.gives_private_devices()});
+}
+
+Error Service::Impl::reword_unsupported(Error error) {
+  if (error.reason != token(ReasonCode::kSliceUnsupported)) return error;
+  const std::string why = why_none_is_cut();
   if (!why.empty()) error.message += ": " + why;
   return error;
+}
+
+void Service::Impl::complete_unsupported(wire::ReasonView& reason, wire::Language language) {
+  if (reason.code != token(ReasonCode::kSliceUnsupported)) return;
+  const std::string why = why_none_is_cut();
+  if (!why.empty()) reason.message += ": " + wire::translated(why, language);
 }
 
 void Service::Impl::introduce() {
@@ -164,6 +175,7 @@ void Service::Impl::introduce() {
 
 DeviceLook Service::Impl::current_look() {
   DeviceLook look = watch.last();
+  look.readings.refusals = slices.refusals();
   const std::set<std::uint32_t> gone = slices.returned_since(look.began);
   if (gone.empty()) return look;
   for (DeviceNpu& npu : look.readings.npus) {
@@ -175,8 +187,20 @@ DeviceLook Service::Impl::current_look() {
 
 wire::DoctorView Service::Impl::diagnosis(wire::Language language) {
   const auto state = cell.snapshot();
-  return make_diagnosis(*state, options, current_look().readings,
-                        {executor.missing_walls(), executor.gives_private_devices()}, language);
+  const DeviceReadings readings = current_look().readings;
+  MachineWalls walls{executor.missing_walls(), executor.gives_private_devices()};
+  // The nodes in a /dev of its own belong to the job.
+  if (!walls.private_devices) {
+    std::vector<std::uint32_t> npus;
+    for (const DeviceNpu& npu : readings.npus) npus.push_back(npu.physical_id);
+    // Without root jobs run as the daemon itself; with it, no user that jobs may have owns a node.
+    const bool is_root = options.own_uid == 0;
+    const JobUser user{is_root ? options.uids.first : options.own_uid,
+                       is_root ? options.device_groups : own_groups()};
+    walls.closed_devices = closed_devices(options.device_directory, npus, user);
+    walls.closed_to = user.uid;
+  }
+  return make_diagnosis(*state, options, readings, walls, language);
 }
 
 // Slices are chosen by the catalogue: a chip that is otherwise is to be known before the first job meets it.
@@ -309,7 +333,9 @@ Result<wire::FitView> Service::fit(const Caller& caller, const wire::LeaseReques
          impl_->cell.read_with_core([&](const State& state, const auto& copy_core) {
            return resolve_fit(state, impl_->options, caller, request, copy_core);
          }));
-  return make_fit(question, names_in(impl_->cell, caller), impl_->clock.now(), caller.language);
+  wire::FitView view = make_fit(question, names_in(impl_->cell, caller), impl_->clock.now(), caller.language);
+  for (wire::ReasonView& blocker : view.blockers) impl_->complete_unsupported(blocker, caller.language);
+  return view;
 }
 
 wire::DoctorView Service::diagnose(const Caller& caller) const {
@@ -352,6 +378,7 @@ Result<wire::JobList> Service::jobs(const Caller& caller, const JobQuery& query)
 
 Result<wire::JobView> Service::job(const Caller& caller, std::string_view reference) const {
   TG_TRY(Asked asked, ask(impl_->cell, caller, reference));
+  if (asked.view.reason) impl_->complete_unsupported(*asked.view.reason, caller.language);
   if (!asked.core) return std::move(asked.view);
   // Its place in the queue takes a walk over the queue: not under the lock.
   const std::vector<JobId> queue = asked.core->queue();
@@ -367,8 +394,10 @@ Result<wire::WhyView> Service::why(const Caller& caller, std::string_view refere
   const auto status = asked.core->job(asked.job);
   if (!status) return make_settled_why(std::move(asked.view), asked.queue_length, caller.language);
   if (explanation.position > 0) asked.view.position = explanation.position;
-  return wire::make_why(std::move(asked.view), status->spec, explanation, names_in(impl_->cell, caller),
-                        caller.language);
+  wire::WhyView why = wire::make_why(std::move(asked.view), status->spec, explanation,
+                                     names_in(impl_->cell, caller), caller.language);
+  for (wire::ReasonView& blocker : why.blockers) impl_->complete_unsupported(blocker, caller.language);
+  return why;
 }
 
 std::function<void()> Service::wait(const Caller& caller, std::string_view reference,

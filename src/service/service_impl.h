@@ -44,8 +44,11 @@ struct Service::Impl {
   wire::DoctorView diagnosis(wire::Language language);
   Result<EventFilter> event_filter(const Caller& caller, const EventQuery& query);
   void look_at_identities();
-  // Says of a request for a slice where nothing can be cut why that is so.
-  Error reword_unsupported(Error error) const;
+  // One sentence; empty: one can be cut, or nothing is known.
+  std::string why_none_is_cut();
+  // Says of a request for a slice where nothing can be cut why that is so; also of one that waits.
+  Error reword_unsupported(Error error);
+  void complete_unsupported(wire::ReasonView& reason, wire::Language language);
 
   // Runs `use` as a command of the writer; `done` gets its result once that is durable.
   template <class T>

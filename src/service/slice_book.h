@@ -79,6 +79,9 @@ struct SlicePolicy {
   std::int64_t verdict_ms = 2'000;   // so old a look may be on which a slice is returned
   // So long after a call was cut off it may still take effect: a driver takes up to 4 s for a slice.
   std::int64_t late_ms = 5'000;
+  // An NPU that its driver will not cut (CutRefusals) is tried again after this; doubled each further time.
+  std::int64_t retry_refused_ms = 600'000;
+  std::int64_t retry_refused_ms_max = 14'400'000;
 };
 
 // What to do next; then tell the book with the call named here.

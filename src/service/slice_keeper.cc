@@ -9,6 +9,12 @@
 #include "base/log.h"
 
 namespace tangram::service {
+namespace {
+
+// A file that could not be changed is tried again so much later.
+constexpr std::int64_t kForgetPauseMs = 60'000;
+
+}  // namespace
 
 SliceKeeper::SliceKeeper(Devices& devices, SliceQuestions questions, SliceSink sink,
                          const SlicePolicy& policy, Pace pace)
@@ -135,23 +141,58 @@ void SliceKeeper::work() {
       const Result<void> gone = devices_.destroy_slice(order.physical_id, id);
       TG_CRASH_POINT("service.after_destroy_slice");
       warn(order.physical_id, id, gone ? nullptr : &gone.error());
+      if (gone) forget(order.physical_id, id);
       tell(book_->destroyed(id, gone, now()));
       return;
     }
-    case SliceStep::Kind::kForbidRecover: {
-      const Result<void> off = devices_.set_slices_recover(false);
-      const std::string text = off ? "" : "slices are cut again after a reboot: " + off.error().to_string();
-      if (!text.empty() && text != recover_warned_) log::warn(text);
-      recover_warned_ = text;
-      book_->recover_forbidden(off, now());
+    case SliceStep::Kind::kForbidRecover:
+      forbid_recover();
       return;
-    }
+  }
+}
+
+void SliceKeeper::forbid_recover() {
+  const Result<void> off = devices_.set_slices_recover(false);
+  if (off) {
+    log::info(
+        "the driver's recover mode was on and is turned off for the whole machine, so that a boot does not "
+        "cut "
+        "the slices of jobs that have ended (slices.forbidRecover)");
+  }
+  const std::string text = off ? "" : "slices are cut again after a reboot: " + off.error().to_string();
+  if (!text.empty() && text != recover_warned_) log::warn(text);
+  recover_warned_ = text;
+  book_->recover_forbidden(off, now());
+}
+
+// Before it is told: its id is nobody else's yet.
+void SliceKeeper::forget(std::uint32_t physical_id, std::uint32_t id) {
+  const Result<void> forgotten = devices_.forget_slice(physical_id, id);
+  if (forgotten) {
+    not_forgotten_.erase(id);
+    return;
+  }
+  forget_again_at_ = TimeMs(now().value + kForgetPauseMs);
+  if (not_forgotten_.emplace(id, physical_id).second) log::warn(forgotten.error().to_string());
+}
+
+void SliceKeeper::forget_what_is_left() {
+  if (now() < forget_again_at_) return;
+  const std::map<std::uint32_t, std::uint32_t> left = not_forgotten_;
+  for (const auto& [id, physical_id] : left) {
+    forget(physical_id, id);
+    if (not_forgotten_.contains(id)) return;
   }
 }
 
 void SliceKeeper::note_look(const DeviceScan& scan, LookStart began) {
   const auto own = questions_.own_processes(scan);
-  tell(book_->looked(scan, own, began, questions_.may_live, now()));
+  const SliceBook::Events events = book_->looked(scan, own, began, questions_.may_live, now());
+  for (const SliceEvent& event : events) {
+    if (event.kind == SliceEvent::Kind::kReturned) forget(event.slice.physical_id, event.slice.id);
+  }
+  forget_what_is_left();
+  tell(events);
   if (sink_.looked) sink_.looked(book_->report());
 }
 

@@ -94,6 +94,10 @@ class SliceKeeper {
   void tell(const SliceBook::Events& events) const;
   void warn(std::uint32_t physical_id, std::uint32_t id, const Error* error);
   void note_look(const DeviceScan& scan, LookStart began);
+  // A slice that is gone: the driver is not to cut it again after a boot.
+  void forget(std::uint32_t physical_id, std::uint32_t id);
+  void forget_what_is_left();
+  void forbid_recover();
 
   Devices& devices_;
   const SliceQuestions questions_;
@@ -104,6 +108,8 @@ class SliceKeeper {
   std::unique_ptr<SliceBook> book_;
   std::map<std::uint32_t, std::string> warned_;  // by id
   std::string recover_warned_;
+  std::map<std::uint32_t, std::uint32_t> not_forgotten_;  // by id: the NPU
+  TimeMs forget_again_at_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -72,6 +72,8 @@ Slices::Slices(Devices& devices, const Executor& executor, StateCell& cell, Writ
       timer_(timer),
       pace_(options.pace),
       look_soon_(std::move(look_soon)),
+      refusals_(milliseconds(options.slice_policy.retry_refused_ms),
+                milliseconds(options.slice_policy.retry_refused_ms_max)),
       keeper_(devices, questions_for(executor),
               {[this](const SliceEvent& event) { on_event(event); }, nullptr}, options.slice_policy,
               options.pace) {}
@@ -127,6 +129,19 @@ std::set<std::uint32_t> Slices::returned_since(Pace::Time began) {
   return ids;
 }
 
+void Slices::look(LookStart began, DeviceScan scan) {
+  {
+    const std::lock_guard lock(mutex_);
+    refusals_.looked(scan);
+  }
+  keeper_.look(began, std::move(scan));
+}
+
+StandingRefusals Slices::refusals() const {
+  const std::lock_guard lock(mutex_);
+  return refusals_.standing(pace_.now());
+}
+
 std::map<std::uint32_t, std::uint32_t> Slices::resting() const {
   const std::lock_guard lock(mutex_);
   return resting_;
@@ -177,6 +192,7 @@ void Slices::made(const OwnSlice& slice) {
   {
     const std::lock_guard lock(mutex_);
     failures_.erase(slice.physical_id);
+    refusals_.made(slice.physical_id);
   }
   writer_.report({[slice](Transaction& transaction) {
                     const SliceEntry* found = entry_of(transaction.state(), slice);
@@ -194,8 +210,10 @@ void Slices::made(const OwnSlice& slice) {
 void Slices::not_made(const OwnSlice& slice, const Error& error, bool nothing_there) {
   log::warn(slice_text(slice.id, slice.physical_id) + " could not be cut for " + slice.attempt.job + ": " +
             error.to_string());
-  rest(slice);
-  writer_.report({[this, slice, nothing_there,
+  const int failures = count_failure(slice);
+  const bool given_up = give_up_cutting(slice, error, failures);
+  if (!given_up) rest(slice, failures);
+  writer_.report({[this, slice, nothing_there, given_up,
                    message = "its slice could not be cut: " + error.message](Transaction& transaction) {
                     const SliceEntry* found = entry_of(transaction.state(), slice);
                     if (found == nullptr || found->made || found->ended) return;
@@ -214,17 +232,47 @@ void Slices::not_made(const OwnSlice& slice, const Error& error, bool nothing_th
                     // In one group: an entry that stood would be taken for a leftover of ours by the next
                     // daemon, and a slice of its id, which is somebody else's, be destroyed.
                     if (nothing_there) record_return(transaction, entry, slice.id);
+                    // And before the core decides again: the job would be given the same NPU.
+                    if (!given_up) return;
+                    if (auto report = report_not_cut(transaction.state(), entry.npu))
+                      transaction.record(*std::move(report));
                   },
                   nullptr});
 }
 
-void Slices::rest(const OwnSlice& slice) {
-  milliseconds pause;
+// Of orders that were under way together, the first counts.
+int Slices::count_failure(const OwnSlice& slice) {
+  const std::lock_guard lock(mutex_);
+  int& failures = failures_[slice.physical_id];
+  const bool rests =
+      std::ranges::any_of(resting_, [&slice](const auto& one) { return one.second == slice.physical_id; });
+  if (!rests || failures == 0) ++failures;
+  return failures;
+}
+
+bool Slices::give_up_cutting(const OwnSlice& slice, const Error& error, int failures) {
+  std::optional<milliseconds> pause;
+  bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
-    int& failures = failures_[slice.physical_id];
-    pause = std::min(kPauseMost, kPauseFirst * (1 << std::min(failures, kDoublingsMost)));
-    ++failures;
+    const Pace::Time now = pace_.now();
+    is_news = !refusals_.standing(now).contains(slice.physical_id);
+    pause = refusals_.refused(slice.physical_id, error, failures, now);
+  }
+  if (!pause) return false;
+  if (!is_news) return true;
+  log::warn("NPU " + std::to_string(slice.physical_id) + " is not cut any more: " + error.message +
+            "; tried again in " + std::to_string(pause->count() / 1'000) +
+            " s, and at once with another driver or board or after a restart");
+  timer_.after(*pause, [this] { look_soon_(); });
+  return true;
+}
+
+void Slices::rest(const OwnSlice& slice, int failures) {
+  const milliseconds pause =
+      std::min(kPauseMost, kPauseFirst * (1 << std::min(failures - 1, kDoublingsMost)));
+  {
+    const std::lock_guard lock(mutex_);
     resting_[slice.id] = slice.physical_id;
   }
   timer_.after(pause, [this, id = slice.id] {

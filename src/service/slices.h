@@ -19,6 +19,7 @@
 
 #include "ports/devices.h"
 #include "ports/executor.h"
+#include "service/cut_refusals.h"
 #include "service/lost_jobs.h"
 #include "service/options.h"
 #include "service/pace.h"
@@ -50,12 +51,14 @@ class Slices {
 
   // For looks that are made anyway: begin_look() before Devices::scan(), look() with what it gave.
   LookStart begin_look() const { return keeper_.begin_look(); }
-  void look(LookStart began, DeviceScan scan) { keeper_.look(began, std::move(scan)); }
+  void look(LookStart began, DeviceScan scan);
   // Those that were returned after a look had begun, which may show them all the same.
   std::set<std::uint32_t> returned_since(Pace::Time began);
 
   // Orders that were refused a moment ago, by id, and the NPU that rests for it.
   std::map<std::uint32_t, std::uint32_t> resting() const;
+  // NPUs that the driver will not cut for as long as nothing changes.
+  StandingRefusals refusals() const;
 
   // Whose slice the hardware does not show any more.
   std::vector<LostJob> lost() const;
@@ -68,7 +71,10 @@ class Slices {
   void not_made(const OwnSlice& slice, const Error& error, bool nothing_there);
   void returned(const OwnSlice& slice);
   // An NPU on which a slice could not be made is tried less and less, and others are given in its place.
-  void rest(const OwnSlice& slice);
+  void rest(const OwnSlice& slice, int failures);
+  int count_failure(const OwnSlice& slice);
+  // True: the NPU is not to be cut any more.
+  bool give_up_cutting(const OwnSlice& slice, const Error& error, int failures);
   void record_return(Transaction& transaction, const SliceEntry& entry, std::uint32_t id);
 
   StateCell& cell_;
@@ -82,6 +88,7 @@ class Slices {
   std::map<std::uint32_t, Pace::Time> returned_;    // by id
   std::map<std::uint32_t, int> failures_;           // by NPU, since the last slice that was made there
   std::map<std::uint32_t, std::uint32_t> resting_;  // by id: the NPU
+  CutRefusals refusals_;
 
   SliceKeeper keeper_;  // last: its thread uses all of the above
 };

@@ -10,6 +10,7 @@
 #include "ports/devices.h"
 #include "ports/executor.h"
 #include "service/access.h"
+#include "service/cut_refusals.h"
 #include "service/options.h"
 #include "service/state.h"
 #include "wire/schema.h"
@@ -25,8 +26,10 @@ struct DeviceReadings {
   std::string driver_version;
   DriverStanding driver;
   Sample<bool> slices_recover;         // as in DeviceScan
+  RecoverFile recover_file;            // as in DeviceScan
   Sample<bool> slices_for_containers;  // as in DeviceScan
   std::vector<DeviceNpu> npus;
+  StandingRefusals refusals;  // of Slices, at the time of asking
   // Whose the processes on the NPUs are, by pid; those of nobody are left out. None: that cannot be told
   // here.
   std::optional<std::map<std::int64_t, AttemptKey>> owners;

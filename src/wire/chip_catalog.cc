@@ -46,6 +46,7 @@ struct ChipDoc {
   std::int32_t slices_max = kSlicesPerChipMax;
   std::int32_t vgroups = 0;
   bool needs_probe = false;
+  std::string not_cut;
   std::vector<TemplateDoc> templates;
 };
 
@@ -105,6 +106,8 @@ const Table<ChipMatch>& match_table() {
                    "names that the driver reports"),
           optional("boards", &ChipMatch::boards, list(board_id(), 256), "board ids; left out: any"),
           optional("aiCores", &ChipMatch::ai_cores, int32_range(0, 1'000'000), "left out: any number"),
+          optional("chipsOnCard", &ChipMatch::chips_on_card, int32_range(0, kChipsOnCardMax),
+                   "of the board together; left out: any number"),
           optional("memoryAbove", &ChipMatch::memory_above, bytes_text(0), "reported memory is above this"),
           optional("memoryMost", &ChipMatch::memory_most, bytes_text(0), "and at most this"),
       },
@@ -156,6 +159,8 @@ const Table<ChipDoc>& chip_doc_table() {
           optional("slicesMax", &ChipDoc::slices_max, int32_range(1, kSlicesPerChipMax), "slices at once"),
           optional("vgroups", &ChipDoc::vgroups, int32_range(0, kSlicesPerChipMax), "0: none"),
           optional("needsProbe", &ChipDoc::needs_probe, boolean(), "only if the device agrees"),
+          optional("notCut", &ChipDoc::not_cut, text(kNotCutLengthMax),
+                   "why none is cut for jobs; left out: they are"),
           required("templates", &ChipDoc::templates, list(object(template_table()), kTemplatesMax),
                    "of one size: the one to give first stands first"),
       },
@@ -189,6 +194,7 @@ ChipModel to_model(const ChipDoc& doc) {
   chip.slices_max = doc.slices_max;
   chip.vgroups = doc.vgroups;
   chip.needs_probe = doc.needs_probe;
+  chip.not_cut = doc.not_cut;
   for (const TemplateDoc& from : doc.templates) {
     SliceTemplate shape;
     shape.name = from.name;
@@ -220,6 +226,7 @@ ChipDoc to_doc(const ChipModel& chip) {
   doc.slices_max = chip.slices_max;
   doc.vgroups = chip.vgroups;
   doc.needs_probe = chip.needs_probe;
+  doc.not_cut = chip.not_cut;
   for (const SliceTemplate& shape : chip.templates) {
     TemplateDoc to;
     to.name = shape.name;

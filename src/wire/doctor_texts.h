@@ -10,6 +10,7 @@ namespace tangram::wire::doctor {
 
 // Its unit gives the daemon root, namespaces and control groups with a filter of devices.
 inline constexpr std::string_view kRestartDaemon{"systemctl restart tangram"};
+inline constexpr std::string_view kSeparateDies{"npu-smi set -t multi-die-policy -d 1"};
 
 inline constexpr Text kNoLibrary{"there is no usable libdcmi.so, so no NPU is known: {why}",
                                  "没有可用的 libdcmi.so，因此看不到任何 NPU：{why}"};
@@ -38,6 +39,17 @@ inline constexpr Text kVgroupsUnclear{"its vGroups do not fit, or are not told",
 inline constexpr Text kDiffers{
     "NPU {npu} has {reported} {resource}, and the catalogue says {expected} for {model}",
     "NPU {npu} 的 {resource} 为 {reported}，而目录中 {model} 为 {expected}"};
+inline constexpr Text kRefused{"NPU {npu} is not cut, for its driver has refused to: {why}",
+                               "驱动拒绝切分 NPU {npu}：{why}"};
+inline constexpr Text kFileDamaged{
+    "the driver's memory of slices, {path}, is damaged, so that every cut fails: {why}",
+    "驱动记录切片的文件 {path} 已损坏，任何切分都会失败：{why}"};
+inline constexpr Text kFileUnwritable{
+    "the driver's memory of slices, {path}, cannot be written, so that cuts and returns may fail: {why}",
+    "驱动记录切片的文件 {path} 无法写入，切分和归还可能失败：{why}"};
+inline constexpr Text kClosedDevices{
+    "jobs run as user {user} and cannot open {paths} (owner {owner}, group {group}, mode {mode})",
+    "任务以用户 {user} 运行，无法打开 {paths}（属主 {owner}，组 {group}，权限 {mode}）"};
 inline constexpr Text kSharedDevices{
     "jobs have no /dev of their own: all see every device node, and none can get a slice",
     "任务没有自己的 /dev：都能看到所有设备节点，且得不到切片"};

@@ -38,6 +38,9 @@ ChipModel own_chip() {
 TEST(Catalog, BoardsAreFoundByNameBoardCoresAndMemory) {
   EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(21'527)}), "310P (24 GiB)");
   EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(43'054)}), "310P (48 GiB)");
+  EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(21'527), 1}), "310P (24 GiB)");
+  EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(21'527), 2}), "300I Duo (24 GiB a chip)");
+  EXPECT_EQ(found({"310P3", {}, 8, Bytes::mib(43'054), 2}), "300I Duo (48 GiB a chip)");
   EXPECT_EQ(found({"910A", {}, 30, Bytes::gib(32)}), "910A, 30 cores (32 GiB)");
   EXPECT_EQ(found({"910A", {}, 32, Bytes::gib(16)}), "910A, 32 cores (16 GiB)");
   EXPECT_EQ(found({"910B4", {}, 20, Bytes::gib(32)}), "910B4");
@@ -88,6 +91,8 @@ TEST(Catalog, AChipThatMakesNoSenseIsRefusedWithTheFieldNamed) {
       {"name", [](ChipModel& c) { c.name = ""; }},
       {"match.chips", [](ChipModel& c) { c.match.chips.clear(); }},
       {"match.chips", [](ChipModel& c) { c.match.chips = {"a b"}; }},
+      {"match.chipsOnCard", [](ChipModel& c) { c.match.chips_on_card = 9; }},
+      {"notCut", [](ChipModel& c) { c.not_cut = std::string(201, 'x'); }},
       {"match.memoryAbove", [](ChipModel& c) { c.match.memory_above = c.match.memory_most; }},
       {"aiCores", [](ChipModel& c) { c.has[0] = 0; }},
       {"slicesMax", [](ChipModel& c) { c.slices_max = 17; }},
@@ -119,7 +124,7 @@ TEST(Catalog, AChipThatMakesNoSenseIsRefusedWithTheFieldNamed) {
 TEST(Catalog, WhatTheDeviceReportsIsComparedWithTheCatalogue) {
   const ChipModel& chip =
       Catalog::builtin()->chip(Catalog::builtin()->find({"910B4", {}, 20, Bytes::gib(32)})).model;
-  std::array<std::optional<std::int64_t>, kChipResourceCount> reported;
+  ReportedTotals reported;
   EXPECT_THAT(differences(chip, reported), IsEmpty()) << "nothing is reported";
   reported[index_of(ChipResource::kAiCpus)] = 6;
   reported[index_of(ChipResource::kVpc)] = 9;
@@ -128,6 +133,33 @@ TEST(Catalog, WhatTheDeviceReportsIsComparedWithTheCatalogue) {
   EXPECT_THAT(differences(chip, reported), IsEmpty());
   reported[index_of(ChipResource::kVpc)] = 12;
   EXPECT_THAT(differences(chip, reported), ElementsAre(ChipDifference{ChipResource::kVpc, 9, 12}));
+  EXPECT_THAT(shortfalls(chip, reported), IsEmpty()) << "more than is promised";
+  reported[index_of(ChipResource::kJpegd)] = 20;
+  EXPECT_THAT(shortfalls(chip, reported), ElementsAre(ChipDifference{ChipResource::kJpegd, 24, 20}));
+  reported[index_of(ChipResource::kAiCpus)] = 5;
+  EXPECT_THAT(shortfalls(chip, reported), ElementsAre(ChipDifference{ChipResource::kAiCpus, 7, 5},
+                                                      ChipDifference{ChipResource::kJpegd, 24, 20}));
+}
+
+// Without this, every 310P would be called wrong, whose driver tells less memory than slices are named for;
+// or one that is too small would promise what no program finds.
+TEST(Catalog, OfMemoryCountsWhatProgramsArePromised) {
+  const auto lacks = [](const ChipIdentity& npu, Bytes told) {
+    const std::shared_ptr<const Catalog> catalog = Catalog::builtin();
+    ReportedTotals reported;
+    reported[index_of(ChipResource::kMemory)] = told.count;
+    return shortfalls(catalog->chip(catalog->find(npu)).model, reported);
+  };
+  const ChipIdentity small{"310P3", {}, 8, Bytes::mib(21'527)};
+  for (const std::int64_t mib : {21'525, 21'527, 21'534, 24'576})
+    EXPECT_THAT(lacks(small, Bytes::mib(mib)), IsEmpty()) << mib;
+  EXPECT_THAT(
+      lacks(small, Bytes::gib(16)),
+      ElementsAre(ChipDifference{ChipResource::kMemory, Bytes::mib(2 * 10'763).count, Bytes::gib(16).count}));
+  const ChipIdentity b4{"910B4", {}, 20, Bytes::gib(32)};
+  for (const std::int64_t gib : {28, 32}) EXPECT_THAT(lacks(b4, Bytes::gib(gib)), IsEmpty()) << gib;
+  EXPECT_THAT(lacks(b4, Bytes::gib(24)),
+              ElementsAre(ChipDifference{ChipResource::kMemory, Bytes::gib(28).count, Bytes::gib(24).count}));
 }
 
 }  // namespace

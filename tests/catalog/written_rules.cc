@@ -48,6 +48,14 @@ WrittenChip chip_910b(const char* name, int cores, int memory,
   return {name, cores, memory, 7, large ? 10 : 9, 0, 2, large ? 28 : 24, 4, -1, 16, -1, false, templates};
 }
 
+// 24 cores that report the media engines of 20.
+WrittenChip with_usual_dvpp(const char* name) {
+  WrittenChip chip = chip_910b(name, 24, 61440, kOf24Cores);
+  chip.vpc = 9;
+  chip.jpegd = 24;
+  return chip;
+}
+
 bool is_legal(const WrittenChip& chip, const WrittenMix& mix) {
   int slices = 0, cores = 0, memory = 0, cpus = 0, vpc = 0, venc = 0, vdec = 0, jpegd = 0, jpege = 0;
   double pngd = 0;
@@ -101,6 +109,8 @@ void try_all(const WrittenChip& chip, WrittenMix& mix, std::size_t at, std::vect
 
 const std::vector<WrittenChip>& written_chips() {
   static const std::vector<WrittenChip> chips = {
+      {"300I Duo (24 GiB a chip)", 8, 24576, 7, 12, 3, 12, 16, 8, -1, 7, -1, true, of_310p(1)},
+      {"300I Duo (48 GiB a chip)", 8, 49152, 7, 12, 3, 12, 16, 8, -1, 7, -1, true, of_310p(2)},
       {"310P (24 GiB)", 8, 24576, 7, 12, 3, 12, 16, 8, -1, 7, -1, true, of_310p(1)},
       {"310P (48 GiB)", 8, 49152, 7, 12, 3, 12, 16, 8, -1, 7, -1, true, of_310p(2)},
       {"910A, 30 cores (32 GiB)", 30, 32768, -1, 16, -1, 16, 16, 8, 24, 15, 1, false, of_910a(32)},
@@ -108,16 +118,20 @@ const std::vector<WrittenChip>& written_chips() {
       {"910A, 30 cores (16 GiB)", 30, 16384, -1, 16, -1, 16, 16, 8, 24, 15, 1, false, of_910a(16)},
       {"910A, 32 cores (16 GiB)", 32, 16384, -1, 16, -1, 16, 16, 8, 24, 16, 2, false, of_910a(16)},
       chip_910b("910B, 24 cores (by board)", 24, 61440, kOf24Cores),
+      with_usual_dvpp("910B, 24 cores (by board), DVPP of 20"),
       chip_910b("910B3 (by board)", 20, 61440, kOf64G),
       chip_910b("910B4 (by board)", 20, 28672, kOf32G),
       chip_910b("910B4-1 (by board)", 20, 61440, kOf64G),
       chip_910b("910B1", 24, 61440, kOf24Cores),
+      with_usual_dvpp("910B1, DVPP of 20"),
       chip_910b("910B2", 24, 61440, kOf24Cores),
+      with_usual_dvpp("910B2, DVPP of 20"),
       chip_910b("910B3", 20, 61440, kOf64G),
       chip_910b("910B4", 20, 28672, kOf32G),
       chip_910b("910B4-1", 20, 61440, kOf64G),
       chip_910b("A3, 20 cores", 20, 61440, kOf64G),
       chip_910b("A3, 24 cores", 24, 61440, kOf24Cores),
+      with_usual_dvpp("A3, 24 cores, DVPP of 20"),
   };
   return chips;
 }

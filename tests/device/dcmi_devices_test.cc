@@ -43,6 +43,8 @@ TEST_F(DcmiDevicesTest, ReportsEveryNpuWithItsPhysicalId) {
   ASSERT_TRUE(scan) << scan.error().to_string();
   EXPECT_EQ(scan->driver_version, "25.2.0");
   ASSERT_THAT(scan->npus, SizeIs(4));
+  EXPECT_EQ(scan->npus[0].chips_on_card, 1);
+  EXPECT_EQ(scan->npus[2].chips_on_card, 2) << "card 7 has two";
   const std::uint32_t physical[] = {0, 1, 4, 5};
   const std::int32_t cards[] = {0, 3, 7, 7};
   const std::int32_t chips[] = {0, 0, 0, 1};

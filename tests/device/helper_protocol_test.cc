@@ -30,6 +30,7 @@ HelperAnswer full_answer() {
   answer.slicing.free.ai_cpus = Field<std::uint32_t>::known(3);
   answer.slicing.device_share = Field<bool>::known(false);
   answer.modes.slices_recover = Field<bool>::known(true);
+  answer.modes.recover_file = {RecoverFile::State::kUnwritable, {}, "line\n3", 30};
   answer.events =
       Field<std::vector<EventReading>>::known({{0x80E01801U, 4, 2, 1, 1'700'000'000'123ULL, "HBM"}});
   return answer;
@@ -73,6 +74,9 @@ TEST(HelperProtocol, SlicesAndEventsSurviveTheWay) {
   EXPECT_FALSE(back->slicing.device_share.value);
   EXPECT_TRUE(back->modes.slices_recover.value);
   EXPECT_FALSE(back->modes.for_containers.valid);
+  EXPECT_EQ(back->modes.recover_file.state, RecoverFile::State::kUnwritable);
+  EXPECT_EQ(back->modes.recover_file.why, "line?3");
+  EXPECT_EQ(back->modes.recover_file.error_number, 30);
   ASSERT_EQ(back->events.value.size(), 1U);
   EXPECT_EQ(back->events.value[0].code, 0x80E01801U);
   EXPECT_EQ(back->events.value[0].logic_id, 4U);

@@ -260,9 +260,9 @@ class Machine:
         return subprocess.run([program("ascendsim-ctl"), "--root", str(self.simulated), *map(str, arguments)],
                               check=True, capture_output=True, text=True, timeout=COMMAND_SECONDS_MAX).stdout
 
-    def npu_smi(self, *arguments):
+    def npu_smi(self, *arguments, input=None):
         """The vendor's command as an operator runs it on this machine."""
-        return subprocess.run([str(self.driver_dir / "tools/npu-smi"), *map(str, arguments)], check=True,
+        return subprocess.run([str(self.driver_dir / "tools/npu-smi"), *map(str, arguments)], check=True, input=input,
                               capture_output=True, text=True, timeout=COMMAND_SECONDS_MAX).stdout
 
     def connections(self):

@@ -50,7 +50,8 @@ jobs:
   logSize: 1MiB
   grace: 3s
   ascendHome: /opt/Ascend
-slices: {chips: /a/chips.yaml, variants: false, countAs: none, returnForeign: true, foreignGrace: 30s}
+slices: {chips: /a/chips.yaml, variants: false, countAs: none, returnForeign: true, foreignGrace: 30s,
+         forbidRecover: false}
 limits: {jobs: 10, jobsPerTenant: 5, bytesPerTenant: 2MiB, tenants: 3, tokens: 4}
 retention: {endedJobs: 1h, endedJobsMax: 7, journal: 30d, snapshotEvery: 500, sweepInterval: 1s}
 )",
@@ -73,6 +74,7 @@ retention: {endedJobs: 1h, endedJobsMax: 7, journal: 30d, snapshotEvery: 500, sw
   EXPECT_EQ(config->options.slice_count, SliceCount::kNone);
   EXPECT_TRUE(config->options.slice_policy.foreign.reclaim);
   EXPECT_EQ(config->options.slice_policy.foreign.grace_ms, 30'000);
+  EXPECT_FALSE(config->options.slice_policy.forbid_recover);
   EXPECT_EQ(config->options.tokens_max, 4);
 }
 

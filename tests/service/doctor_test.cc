@@ -126,12 +126,81 @@ TEST(Doctor, FindsAChipThatIsNotAsTheCatalogueSays) {
   EXPECT_EQ(only(node).code, "doctor.catalogue");
   EXPECT_EQ(only(node).message, "NPU 0 has 10 AI cores, and the catalogue says 8 for 310P (24 GiB)");
   node.readings.npus[0].slicing.total.ai_cores_milli = Sample<std::int32_t>::known(8'000);
+  node.readings.npus[0].slicing.total.jpegd_milli = Sample<std::int32_t>::known(20'000);
+  EXPECT_EQ(only(node).message,
+            "NPU 0 has 20 media engines jpegd, and the catalogue says 16 for 310P (24 GiB)");
+  node.readings.npus[0].slicing.total.jpegd_milli = {};
+  node.readings.npus[0].slicing.total.memory = Sample<Bytes>::known(Bytes::gib(16));
+  EXPECT_EQ(only(node).message, "NPU 0 has 16GiB memory, and the catalogue says 21526MiB for 310P (24 GiB)");
+  node.readings.npus[0].slicing.total.memory = {};
   node.readings.npus[0].slicing.support = SliceSupport::kUnknown;
   node.readings.npus[0].slicing.note = "board 0x99 of 310P3 is not in the support table";
   EXPECT_EQ(only(node).code, "doctor.board.unknown");
   EXPECT_THAT(only(node).message, HasSubstr("0x99"));
   node.readings.npus[0].slicing.slices.valid = false;
   EXPECT_EQ(only(node).code, "doctor.slices.unreadable");
+}
+
+// Without it "no slice can be had" would be the end of it: what the driver refuses, and what mends that,
+// differ.
+TEST(Doctor, FindsWhyADriverRefusesToCut) {
+  CutNode node;
+  node.readings.refusals[0] = {std::string(slice_reason::kNotPermitted), "cutting NPU 0 into a vir01: no"};
+  const FindingView denied = only(node);
+  EXPECT_EQ(denied.code, "doctor.slices.not_permitted");
+  EXPECT_EQ(denied.severity, Severity::kError);
+  EXPECT_EQ(denied.npu, 0U);
+  EXPECT_THAT(denied.message, HasSubstr("NPU 0 is not cut, for its driver has refused to: cutting NPU 0"));
+  EXPECT_EQ(denied.command, "systemctl restart tangram");
+  node.readings.refusals[0].reason = slice_reason::kUnsupported;
+  EXPECT_EQ(only(node).code, "doctor.slices.refused");
+  EXPECT_THAT(only(node).command, HasSubstr("--upgrade"));
+  node.readings.refusals[0].reason = slice_reason::kRefused;
+  EXPECT_EQ(only(node).command, "npu-smi info -t template-info -i 7 -c 0");
+  // A module with two dies.
+  node.readings.refusals[0].reason = slice_reason::kNotPermitted;
+  node.report.npus[0].chip = node.readings.npus[0].chip = "Ascend910";
+  node.report.npus[0].template_set.clear();
+  node.report.npus[0].memory = Bytes::gib(64);
+  node.report.npus[0].ai_cores = 20;
+  node.readings.npus[0].board_id = Sample<std::uint32_t>::known(0xb0);
+  node.apply(NodeReported{node.report});
+  EXPECT_EQ(only(node).command, "npu-smi set -t multi-die-policy -d 1");
+}
+
+// Without it every cut would fail with a code that says nothing of a file.
+TEST(Doctor, FindsADamagedOrClosedFileOfTheDriver) {
+  CutNode node;
+  RecoverFile& file = node.readings.recover_file;
+  file = {RecoverFile::State::kSound, "/etc/vnpu.cfg", {}, 0};
+  EXPECT_TRUE(find(node).empty());
+  file = {RecoverFile::State::kDamaged, "/etc/vnpu.cfg", "its end is missing", 0};
+  EXPECT_EQ(only(node).code, "doctor.recover.damaged");
+  EXPECT_THAT(only(node).message, HasSubstr("/etc/vnpu.cfg, is damaged"));
+  EXPECT_EQ(only(node).command, "mv /etc/vnpu.cfg /etc/vnpu.cfg.damaged");
+  file = {RecoverFile::State::kUnwritable, "/etc/vnpu.cfg", "Operation not permitted", EPERM};
+  EXPECT_EQ(only(node).code, "doctor.recover.unwritable");
+  EXPECT_EQ(only(node).command, "chattr -i /etc/vnpu.cfg");
+  file.error_number = EROFS;
+  EXPECT_THAT(only(node).command, HasSubstr("remount,rw"));
+  file.error_number = EACCES;
+  EXPECT_EQ(only(node).command, "systemctl restart tangram");
+}
+
+// Without it jobs would fail one after another on a machine that looks well.
+TEST(Doctor, FindsDeviceNodesThatJobsCannotOpen) {
+  const CutNode node;
+  MachineWalls walls;
+  walls.closed_to = 5000;
+  walls.closed_devices = {{"/dev/davinci_manager", 1000, "HwHiAiUser", 0660},
+                          {"/dev/davinci0", 1000, "HwHiAiUser", 0660}};
+  EXPECT_EQ(only(node, walls).code, "doctor.devices.closed");
+  EXPECT_EQ(only(node, walls).message,
+            "jobs run as user 5000 and cannot open /dev/davinci_manager /dev/davinci0 (owner 1000, group "
+            "HwHiAiUser, mode 0660)");
+  EXPECT_EQ(only(node, walls).command, "usermod -aG HwHiAiUser \"$(id -nu 5000)\"");
+  walls.closed_devices[0].mode = walls.closed_devices[1].mode = 0600;
+  EXPECT_EQ(only(node, walls).command, "chmod a+rw /dev/davinci_manager /dev/davinci0");
 }
 
 // Without it what the devices say would stand in English among Chinese sentences.

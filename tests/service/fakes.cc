@@ -438,7 +438,7 @@ Result<DeviceSlice> FakeDevices::create_slice(const SliceOrder& order) {
   for (DeviceNpu& npu : npus_) {
     if (npu.physical_id != order.physical_id) continue;
     if (refuse_create_.contains(order.physical_id)) {
-      return fail(Code::kNotNow, std::string(slice_reason::kNoCapacity), "the driver refused the cut");
+      return fail(Code::kNotNow, refusal_, "the driver refused the cut");
     }
     std::vector<DeviceSlice>& slices = npu.slicing.slices.value;
     npu.slicing.slices.valid = true;
@@ -480,6 +480,15 @@ Result<void> FakeDevices::destroy_slice(std::uint32_t physical_id, std::uint32_t
   return fail(Code::kNotFound, "device.npu.unknown", "there is no such NPU");
 }
 
+Result<void> FakeDevices::forget_slice(std::uint32_t /*physical_id*/, std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  if (refuse_forget_) {
+    return fail(Code::kUnavailable, std::string(slice_reason::kNotForgotten), "the file is damaged");
+  }
+  forgotten_.push_back(id);
+  return {};
+}
+
 Result<void> FakeDevices::set_slices_recover(bool on) {
   const std::lock_guard lock(mutex_);
   slices_recover_ = on;
@@ -512,9 +521,30 @@ void FakeDevices::set_npu(const DeviceNpu& npu) {
   }
 }
 
-void FakeDevices::refuse_create(const std::set<std::uint32_t>& physical_ids) {
+void FakeDevices::refuse_create(const std::set<std::uint32_t>& physical_ids, std::string_view reason) {
   const std::lock_guard lock(mutex_);
   refuse_create_ = physical_ids;
+  refusal_ = reason;
+}
+
+void FakeDevices::refuse_forget(bool refuse) {
+  const std::lock_guard lock(mutex_);
+  refuse_forget_ = refuse;
+}
+
+std::vector<std::uint32_t> FakeDevices::forgotten() const {
+  const std::lock_guard lock(mutex_);
+  return forgotten_;
+}
+
+bool FakeDevices::slices_recover() const {
+  const std::lock_guard lock(mutex_);
+  return slices_recover_;
+}
+
+void FakeDevices::set_recover(bool on) {
+  const std::lock_guard lock(mutex_);
+  slices_recover_ = on;
 }
 
 void FakeDevices::refuse_destroy(bool refuse) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ports/devices.h"
@@ -148,16 +149,22 @@ class FakeDevices final : public Devices {
   Result<DeviceScan> scan() override;
   Result<DeviceSlice> create_slice(const SliceOrder& order) override;
   Result<void> destroy_slice(std::uint32_t physical_id, std::uint32_t id) override;
+  Result<void> forget_slice(std::uint32_t physical_id, std::uint32_t id) override;
   Result<void> set_slices_recover(bool on) override;
   Result<void> set_device_share(std::uint32_t physical_id, bool on) override;
 
   void set_driver(const std::string& version, const DriverStanding& standing);
   void set_away(bool away);
   void set_npu(const DeviceNpu& npu);  // in the place of the one with its physical id
-  // No slice can be cut of these NPUs.
-  void refuse_create(const std::set<std::uint32_t>& physical_ids);
+  // No slice can be cut of these NPUs, for a reason of slice_reason.
+  void refuse_create(const std::set<std::uint32_t>& physical_ids,
+                     std::string_view reason = slice_reason::kNoCapacity);
   void refuse_destroy(bool refuse);
   void drop_slices();  // as a reboot does
+  void refuse_forget(bool refuse);
+  std::vector<std::uint32_t> forgotten() const;  // in their order
+  bool slices_recover() const;
+  void set_recover(bool on);
   std::vector<DeviceSlice> slices() const;
   void set_health(std::uint32_t physical_id, Health health);
   void remove_npu(std::uint32_t physical_id);
@@ -169,7 +176,10 @@ class FakeDevices final : public Devices {
   std::string driver_version_ = "24.1.0";
   DriverStanding driver_;
   std::set<std::uint32_t> refuse_create_;
+  std::string refusal_;
   bool refuse_destroy_ = false;
+  bool refuse_forget_ = false;
+  std::vector<std::uint32_t> forgotten_;
   bool slices_recover_ = true;
   bool away_ = false;
   int scans_ = 0;

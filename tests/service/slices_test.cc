@@ -201,6 +201,91 @@ TEST(SlicesTest, AnNpuThatRefusesIsTriedLessAndLess) {
   EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
 }
 
+// Without this, a driver that cannot cut would be asked for ever: each job would go round between queue and
+// driver, and nobody be told that it waits in vain.
+TEST(SlicesTest, ADriverThatCannotCutIsAskedOnceAndTheReasonIsTold) {
+  for (const std::string_view reason : {slice_reason::kUnsupported, slice_reason::kNotPermitted}) {
+    SCOPED_TRACE(reason);
+    Sliced machine;
+    machine.devices.refuse_create({0}, reason);
+    machine.start();
+    machine.tenant("team-a", 4);
+    const std::string job = machine.slice("1GiB");
+    ASSERT_TRUE(machine.waits_for(job, "request.slice.unsupported"));
+    EXPECT_THAT(machine.view(job).reason->message,
+                HasSubstr("its driver has refused to cut NPU 0: the driver refused the cut"));
+    EXPECT_THAT(machine.service->why(kOperator, job)->blockers.front().message,
+                HasSubstr("the driver refused the cut"));
+    const Answer second =
+        machine.submit(R"({"tenant":"team-a","command":["/bin/true"],"slice":{"memory":"1GiB"}})");
+    EXPECT_THAT(second.body, HasSubstr("request.slice.unsupported"));
+    EXPECT_THAT(second.body, HasSubstr("the driver refused the cut"));
+    const int looks = machine.devices.scans();
+    ASSERT_TRUE(eventually([&] { return machine.devices.scans() > looks + 5; }));
+    EXPECT_EQ(machine.store.count("slice_ordered"), 1U);
+    EXPECT_EQ(machine.reason(job), "request.slice.unsupported");
+    // Whole it can be had.
+    EXPECT_TRUE(machine.reaches(machine.job("team-a", 1), JobState::kRunning));
+  }
+}
+
+// Without this, mending what was wrong would not help before somebody thinks of a restart, or not even then.
+TEST(SlicesTest, WhatIsMendedIsCutAgain) {
+  const std::vector<std::function<void(Sliced&)>> cures = {
+      [](Sliced& machine) { machine.devices.set_driver("26.0.0", {}); },
+      [](Sliced& machine) {
+        DeviceNpu other = npu_310p3(0);
+        other.board_id.value = 0x65;
+        machine.devices.set_npu(other);
+      },
+      [](Sliced& machine) {
+        machine.stop();
+        machine.start();
+      },
+  };
+  for (const auto& cure : cures) {
+    Sliced machine;
+    machine.devices.refuse_create({0}, slice_reason::kUnsupported);
+    machine.start();
+    machine.tenant("team-a", 4);
+    const std::string job = machine.slice("1GiB");
+    ASSERT_TRUE(machine.waits_for(job, "request.slice.unsupported"));
+    machine.devices.refuse_create({});
+    cure(machine);
+    EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
+  }
+}
+
+// Without this, a right that was given, which no look shows, would be found by a restart only; or be looked
+// for by a job that goes round and round.
+TEST(SlicesTest, ARefusalIsTriedAgainAfterALongPause) {
+  Sliced machine;
+  machine.options.slice_policy.retry_refused_ms = 150;
+  machine.devices.refuse_create({0}, slice_reason::kNotPermitted);
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("1GiB");
+  ASSERT_TRUE(eventually([&] { return machine.store.count("slice_ordered") == 2; }));
+  ASSERT_TRUE(machine.waits_for(job, "request.slice.unsupported"));
+  machine.devices.refuse_create({});
+  EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
+  EXPECT_EQ(machine.store.count("slice_ordered"), 3U) << "150 ms, then 300 ms";
+}
+
+// Without this, one NPU whose driver will not would take all others from those who want slices.
+TEST(SlicesTest, OtherNpusAreCutInThePlaceOfOneThatCannotBe) {
+  Sliced machine(2);
+  machine.devices.refuse_create({0}, slice_reason::kUnsupported);
+  machine.start();
+  machine.tenant("team-a", 9);
+  for (int i = 0; i < 3; ++i) {
+    const std::string job = machine.slice("1GiB");
+    ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+    EXPECT_THAT(machine.view(job).npus, ElementsAre(1U));
+  }
+  EXPECT_EQ(machine.store.count("slice_ordered"), 4U);
+}
+
 // Without this, a slice that somebody cuts between two looks would be taken for one of the daemon's own
 // leftovers by the next daemon, and destroyed.
 TEST(SlicesTest, ASliceThatWasThereBeforeItsOrderIsNobodysToDestroy) {
@@ -299,6 +384,55 @@ TEST(SlicesTest, WhatWasReturnedSinceTheLastLookIsNotShown) {
     EXPECT_THAT(shown(), IsEmpty());
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+}
+
+// Without this, a boot would cut the slices of jobs that have ended: a driver whose recover mode is off
+// forgets nothing by itself.
+TEST(SlicesTest, WhatIsGoneIsForgottenByTheDriverToo) {
+  Sliced machine;
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string first = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(first, JobState::kRunning));
+  EXPECT_THAT(machine.devices.forgotten(), IsEmpty());
+  machine.finish(first);
+  ASSERT_TRUE(machine.is_clean());
+  EXPECT_THAT(machine.devices.forgotten(), ElementsAre(kFirstId));
+  // Also one that went by itself.
+  const std::string second = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(second, JobState::kRunning));
+  machine.devices.drop_slices();
+  ASSERT_TRUE(machine.reaches(second, JobState::kEnded));
+  ASSERT_TRUE(eventually([&] { return machine.store.count("slice_returned") == 2; }));
+  EXPECT_THAT(machine.devices.forgotten(), ElementsAre(kFirstId, kFirstId));
+  // A file that cannot be changed keeps no slice.
+  machine.devices.refuse_forget(true);
+  const std::string third = machine.slice("1GiB");
+  ASSERT_TRUE(machine.reaches(third, JobState::kRunning));
+  machine.finish(third);
+  EXPECT_TRUE(eventually([&] { return machine.store.count("slice_returned") == 3; }));
+}
+
+// Without this, a setting of the whole machine would be changed without a word, or against the operator's
+// will.
+TEST(SlicesTest, TheRecoverModeIsTurnedOffAloudOrLeftAlone) {
+  ::testing::internal::CaptureStderr();
+  {
+    Sliced machine;
+    machine.start();
+    ASSERT_TRUE(eventually([&] { return !machine.devices.slices_recover(); }));
+    const int looks = machine.devices.scans();
+    ASSERT_TRUE(eventually([&] { return machine.devices.scans() > looks + 3; }));
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("slices.forbidRecover"));
+  EXPECT_EQ(log.find("slices.forbidRecover"), log.rfind("slices.forbidRecover")) << "once";
+  Sliced machine;
+  machine.options.slice_policy.forbid_recover = false;
+  machine.start();
+  const int looks = machine.devices.scans();
+  ASSERT_TRUE(eventually([&] { return machine.devices.scans() > looks + 3; }));
+  EXPECT_TRUE(machine.devices.slices_recover());
 }
 
 // Without this, slices would be promised by a table that is not that of the chip, until a driver refuses
@@ -417,6 +551,72 @@ TEST_F(Reports, SayWhetherAnNpuCanBeCutAndWhyNot) {
   EXPECT_THAT(why(), HasSubstr("it is not known how 310X is cut"));
   readings_.npus[0].slicing.support = SliceSupport::kNotCut;
   EXPECT_THAT(why(), HasSubstr("no driver cuts 310X"));
+}
+
+// Without this, a driver would refuse what the table of a larger chip promises, job after job.
+TEST_F(Reports, AnNpuWithLessThanDescribedIsNotCutByThatDescription) {
+  SliceResources& total = readings_.npus[0].slicing.total;
+  total.ai_cores_milli = Sample<std::int32_t>::known(8'000);
+  total.vpc_milli = Sample<std::int32_t>::known(12'000);
+  total.memory = Sample<Bytes>::known(Bytes::mib(21'527));
+  EXPECT_TRUE(report().cuttable);
+  total.vpc_milli.value = 8'000;
+  EXPECT_FALSE(report().cuttable);
+  EXPECT_EQ(why(),
+            "NPU 0 has 8 of media.vpc, and chip \"310P (24 GiB)\" of the catalogue shares out 12; correct "
+            "media.vpc of that chip in the file of slices.chips");
+  // As the operator then does.
+  ChipModel own = state_.core()
+                      .catalog()
+                      ->chip(state_.core().catalog()->find({"310P3", {}, 8, Bytes::mib(21'527)}))
+                      .model;
+  own.has[index_of(ChipResource::kVpc)] = 8;
+  std::erase_if(own.templates, [](const SliceTemplate& shape) { return shape.owns_dvpp; });
+  const auto catalog = Catalog::with({own});
+  ASSERT_TRUE(catalog) << catalog.error().message;
+  EXPECT_TRUE(template_set_of(readings_.npus[0], readings_, nullptr, {**catalog, true}));
+}
+
+// Without this, no slice would be given on boards of 24 cores that report the media engines of 20.
+TEST_F(Reports, ABoardWithFewerMediaEnginesIsCutByItsOwnDescription) {
+  DeviceNpu& npu = readings_.npus[0];
+  npu.chip = "910B2";
+  npu.board_id.value = 0x30;
+  npu.ai_cores.value = 24;
+  npu.memory_total.value = Bytes::gib(64);
+  npu.slicing.total.vpc_milli = Sample<std::int32_t>::known(10'000);
+  npu.slicing.total.jpegd_milli = Sample<std::int32_t>::known(28'000);
+  EXPECT_EQ(report().template_set, "910B, 24 cores (by board)");
+  npu.slicing.total.vpc_milli.value = 9'000;
+  npu.slicing.total.jpegd_milli.value = 24'000;
+  EXPECT_EQ(report().template_set, "910B, 24 cores (by board), DVPP of 20");
+  npu.slicing.total.jpegd_milli.value = 12'000;
+  EXPECT_FALSE(report().cuttable);
+}
+
+// Without this, slices would be cut on a card for which the vendor does not support that.
+TEST_F(Reports, AChipOfA300iDuoIsGivenWholeOnly) {
+  readings_.npus = {npu_310p3(0), npu_310p3(1)};
+  for (DeviceNpu& npu : readings_.npus) npu.chips_on_card = 2;
+  const NpuReport duo = report();
+  EXPECT_FALSE(duo.cuttable);
+  EXPECT_EQ(duo.health, Health::kOk);
+  EXPECT_THAT(why(), HasSubstr("a card with two of this chip (300I Duo)"));
+  for (DeviceNpu& npu : readings_.npus) npu.chips_on_card = 1;
+  EXPECT_TRUE(report().cuttable);
+  // An operator who knows better says so in a file.
+  ChipModel own = state_.core()
+                      .catalog()
+                      ->chip(state_.core().catalog()->find({"310P3", {}, 8, Bytes::mib(21'527)}))
+                      .model;
+  own.name = "our Duo";
+  own.match.chips_on_card = 2;
+  const auto catalog = Catalog::with({own});
+  ASSERT_TRUE(catalog);
+  readings_.npus[0].chips_on_card = 2;
+  const auto set = template_set_of(readings_.npus[0], readings_, nullptr, {**catalog, true});
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_EQ(*set, "our Duo");
 }
 
 // Without this, the capacity shown would be more than the hardware has, or a slice in use be called nobody's.

@@ -68,6 +68,16 @@ TEST(ChipCatalog, ReadsWhatAnOperatorWrites) {
   EXPECT_FALSE(chip.templates[1].offered);
 }
 
+// Without this, an operator who knows better could not have a card of two chips cut, or keep another from it.
+TEST(ChipCatalog, ReadsHowManyChipsACardHasAndWhyNoneIsCut) {
+  std::string text = replaced(kChips, "      aiCores: 24\n", "      aiCores: 24\n      chipsOnCard: 2\n");
+  text = replaced(text, "    memory: 60GiB\n", "    memory: 60GiB\n    notCut: its tenants want it whole\n");
+  const Result<std::vector<ChipModel>> chips = read_chips(text, "chips.yaml");
+  ASSERT_TRUE(chips) << chips.error().to_string();
+  EXPECT_EQ(chips->front().match.chips_on_card, 2);
+  EXPECT_EQ(chips->front().not_cut, "its tenants want it whole");
+}
+
 // Without this, a file made from the built-in chips would mean something else.
 TEST(ChipCatalog, WrittenChipsAreReadAsTheyWere) {
   const Result<std::vector<ChipModel>> chips = read_chips(write_chips(builtin_chips()), "chips.yaml");

@@ -31,8 +31,15 @@ std::vector<std::uint64_t> usable_bytes(const Machine& machine) {
 
 VnpuBook book_of(const NpuDescription& npu) {
   const ChipModel& model = npu.model;
-  return {npu.phy_id, vnpu_board(model.chip_name, model.board_id, model.ai_cores, model.ai_cpus,
-                                 static_cast<std::uint32_t>(model.memory_bytes >> 20U))};
+  VnpuBoard board = vnpu_board(model.chip_name, model.board_id, model.ai_cores, model.ai_cpus,
+                               static_cast<std::uint32_t>(model.memory_bytes >> 20U));
+  const auto replace = [&](float MediaUnits::* unit) {
+    if (model.dvpp.*unit >= 0) board.media.*unit = model.dvpp.*unit;
+  };
+  for (float MediaUnits::* const unit :
+       {&MediaUnits::vpc, &MediaUnits::venc, &MediaUnits::vdec, &MediaUnits::jpegd, &MediaUnits::jpege})
+    replace(unit);
+  return {npu.phy_id, board};
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ class Reader {
                        std::uint64_t most) const;
   std::string text(const YAML::Node& map, const std::string& field, const char* key, std::size_t most) const;
   ChipModel chip(const YAML::Node& node, const std::string& field, const std::string& name) const;
+  MediaUnits media(const YAML::Node& node, const std::string& field) const;
   NpuDescription npu(const YAML::Node& node, const std::string& field, std::uint32_t index,
                      const std::map<std::string, ChipModel>& chips) const;
   VnpuBehaviour vnpu(const YAML::Node& node) const;
@@ -101,7 +102,7 @@ ChipModel Reader::chip(const YAML::Node& node, const std::string& field, const s
   expect_fields(node, field,
                 {"soc_name", "board_id", "pci_device_id", "ai_cores", "vector_cores", "ai_cpus", "aicore_mhz",
                  "hbm_mhz", "memory_mib", "memory_system_mib", "l2_mib", "fp16_gflops", "fp32_gflops",
-                 "memory_mib_per_second", "host_mib_per_second", "launch_us"});
+                 "memory_mib_per_second", "host_mib_per_second", "launch_us", "dvpp"});
   const auto small = [&](const char* key, std::uint64_t least, std::uint64_t most) {
     return static_cast<std::uint32_t>(number(node, field, key, least, most));
   };
@@ -127,7 +128,22 @@ ChipModel Reader::chip(const YAML::Node& node, const std::string& field, const s
   model.memory_bytes_per_us = number(node, field, "memory_mib_per_second", 1, 100'000'000) * kMiB / 1'000'000;
   model.host_bytes_per_us = number(node, field, "host_mib_per_second", 1, 100'000'000) * kMiB / 1'000'000;
   model.launch_ns = number(node, field, "launch_us", 0, 1'000'000) * 1000;
+  if (node["dvpp"]) model.dvpp = media(node["dvpp"], field + ".dvpp");
   return model;
+}
+
+MediaUnits Reader::media(const YAML::Node& node, const std::string& field) const {
+  expect_fields(node, field, {"vpc", "venc", "vdec", "jpegd", "jpege"});
+  MediaUnits units;
+  const std::pair<const char*, float*> all[] = {{"vpc", &units.vpc},
+                                                {"venc", &units.venc},
+                                                {"vdec", &units.vdec},
+                                                {"jpegd", &units.jpegd},
+                                                {"jpege", &units.jpege}};
+  for (const auto& [key, unit] : all) {
+    if (node[key]) *unit = static_cast<float>(number(node, field, key, 0, 256));
+  }
+  return units;
 }
 
 NpuDescription Reader::npu(const YAML::Node& node, const std::string& field, std::uint32_t index,

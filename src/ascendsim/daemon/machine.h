@@ -8,6 +8,7 @@
 
 #include "ascendsim/daemon/result.h"
 #include "ascendsim/protocol/messages.h"
+#include "ascendsim/vnpu/templates.h"
 
 namespace ascendsim {
 
@@ -30,6 +31,7 @@ struct ChipModel {
   std::uint64_t memory_bytes_per_us = 0;
   std::uint64_t host_bytes_per_us = 0;  // over PCIe, one direction
   std::uint64_t launch_ns = 0;          // what the chip needs to start any task
+  MediaUnits dvpp;                      // units for slices; -1: as many as boards of this kind have
 };
 
 struct NpuDescription {

@@ -38,6 +38,13 @@ class DcmiDevices final : public Devices {
                              [=, this](NpuAddress at) { return commands_.destroy(at, physical_id, id); });
   }
 
+  Result<void> forget_slice(std::uint32_t physical_id, std::uint32_t id) override {
+    TG_TRY_VOID(check_slice_id(physical_id, id));
+    if (!options_.machine_root) return {};
+    return order_about<void>(physical_id,
+                             [=, this](NpuAddress at) { return commands_.forget(at, physical_id, id); });
+  }
+
   Result<void> set_slices_recover(bool on) override {
     return worker_.run([=, this] { return commands_.set_slices_recover(on); });
   }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@
 #include "device/dcmi/fault_inbox.h"
 #include "device/dcmi/helper_protocol.h"
 #include "device/dcmi/library.h"
+#include "device/dcmi/plausible.h"
+#include "device/dcmi/recover_file.h"
 #include "device/dcmi/vendor_reader.h"
 #include "device/dcmi/vendor_slices.h"
 
@@ -93,6 +96,22 @@ HelperAnswer create(Vendor& vendor, const HelperRequest& request) {
   return answer;
 }
 
+// Of what the driver would cut again after a boot.
+HelperAnswer forget(Vendor& vendor, const HelperRequest& request) {
+  if (request.texts.empty() || !is_vnpu_id(request.number)) return failed("nothing to forget", 0);
+  announce("the lock of the driver's memory of slices");
+  const std::uint32_t physical_id = (request.number - abi::kVnpuIdMin) / tangram::kSlicesPerNpuMax;
+  const auto is_there = [&] {
+    const NpuSlicing slicing = vendor.slices.read(request.address);
+    if (!slicing.vnpus.valid) return true;  // not known to be gone
+    return std::ranges::any_of(slicing.vnpus.value,
+                               [&](const VnpuReading& vnpu) { return vnpu.id == request.number; });
+  };
+  const auto forgotten =
+      forget_slice(recover_places(request.texts.front()), physical_id, request.number, is_there);
+  return forgotten ? done() : failed(forgotten.error().to_string(), 0);
+}
+
 HelperAnswer serve(const HelperRequest& request, std::optional<Vendor>& vendor) {
   if (request.operation == Operation::kOpen) return open_library(request, vendor);
   if (!vendor) return failed("the library is not open", 0);
@@ -115,6 +134,8 @@ HelperAnswer serve(const HelperRequest& request, std::optional<Vendor>& vendor) 
       break;
     case Operation::kReadModes:
       answer.modes = vendor->slices.modes();
+      if (!request.texts.empty())
+        answer.modes.recover_file = look_at_recover_file(recover_places(request.texts.front()));
       break;
     case Operation::kTakeEvents:
       answer.events = vendor->faults.take();
@@ -123,6 +144,8 @@ HelperAnswer serve(const HelperRequest& request, std::optional<Vendor>& vendor) 
       return create(*vendor, request);
     case Operation::kDestroySlice:
       return outcome(vendor->slices.destroy(request.address, request.number), "dcmi_set_destroy_vdevice");
+    case Operation::kForgetSlice:
+      return forget(*vendor, request);
     case Operation::kSetSlicesRecover:
       return outcome(vendor->slices.set_slices_recover(request.number == 1),
                      "dcmi_set_vnpu_config_recover_mode");

@@ -111,6 +111,7 @@ class Decoder {
   }
   void item(Operation& operation) { enumerator(operation, Operation::kSetDeviceShare); }
   void item(AnswerKind& kind) { enumerator(kind, AnswerKind::kFailed); }
+  void item(RecoverFile::State& state) { enumerator(state, RecoverFile::State::kUnwritable); }
   void item(std::string& text) {
     const std::size_t size = count(kTextBytesMax);
     if (rest_.size() < size) return spoil();
@@ -212,6 +213,9 @@ void visit_answer(Codec& codec, Answer& answer) {
   codec.item(slicing.device_share);
   codec.item(answer.modes.slices_recover);
   codec.item(answer.modes.for_containers);
+  codec.item(answer.modes.recover_file.state);
+  codec.item(answer.modes.recover_file.why);
+  codec.item(answer.modes.recover_file.error_number);
   codec.item(answer.events);
 }
 

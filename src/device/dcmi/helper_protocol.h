@@ -28,11 +28,12 @@ enum class Operation : std::uint8_t {
   kIdentify,     // card, device -> identity
   kRead,         // card, device -> telemetry
   kReadSlices,   // card, device -> slicing
-  kReadModes,    // -> modes
+  kReadModes,    // texts = {machine root}, none: the recover file is not looked at -> modes
   kTakeEvents,   // -> events
   kCreateSlice,  // card, device, number = vNPU id, vgroup, texts = {template} -> numbers = {id as the library
                  // gave it}
   kDestroySlice,      // card, device, number = vNPU id
+  kForgetSlice,       // card, device, number = vNPU id, texts = {machine root}
   kSetSlicesRecover,  // number = 0 or 1
   kSetDeviceShare,    // card, device, number = 0 or 1
 };

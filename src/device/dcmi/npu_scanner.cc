@@ -5,6 +5,7 @@
 
 #include "device/dcmi/codes.h"
 #include "device/dcmi/npu_entry.h"
+#include "device/dcmi/recover_file.h"
 #include "device/dcmi/slice_entry.h"
 #include "device/driver_support.h"
 
@@ -81,20 +82,20 @@ void NpuScanner::forget_helper() {
   distrust_identities();
 }
 
-Result<HelperAnswer> NpuScanner::ask(Operation operation, NpuAddress at) {
-  return session_.ask(HelperRequest{operation, at, {}, 0}, options_.call_deadline);
+Result<HelperAnswer> NpuScanner::ask(Operation operation, NpuAddress at, std::vector<std::string> texts) {
+  return session_.ask(HelperRequest{operation, at, std::move(texts), 0}, options_.call_deadline);
 }
 
 // A question that the rest of the look can do without, if there is time for it and it did not hang lately.
 Result<HelperAnswer> NpuScanner::ask_if_rested(Operation operation, NpuAddress at, Backoff& backoff,
-                                               Deadline end) {
+                                               Deadline end, std::vector<std::string> texts) {
   if (backoff.resting(Clock::now())) return fail(Code::kUnavailable, "device.call.hung", backoff.reason);
   if (Clock::now() + options_.call_deadline > end) {
     return fail(Code::kDeadlineExceeded, "device.npu.not_asked",
                 "not asked: the time of this look was used up");
   }
   TG_TRY_VOID(session_.ensure(end));
-  auto answer = ask(operation, at);
+  auto answer = ask(operation, at, std::move(texts));
   if (answer) {
     backoff = {};
     return answer;
@@ -104,12 +105,16 @@ Result<HelperAnswer> NpuScanner::ask_if_rested(Operation operation, NpuAddress a
 }
 
 void NpuScanner::read_modes(Deadline end, DeviceScan& scan) {
-  const auto answer = ask_if_rested(Operation::kReadModes, {}, modes_backoff_, end);
+  std::vector<std::string> places;
+  if (options_.machine_root) places = {*options_.machine_root};
+  const auto answer = ask_if_rested(Operation::kReadModes, {}, modes_backoff_, end, std::move(places));
   if (!answer) return;
   const auto at = Clock::now();
   const HostModes& modes = answer->modes;
   scan.slices_recover = {modes.slices_recover.value, modes.slices_recover.valid, at};
   scan.slices_for_containers = {modes.for_containers.value, modes.for_containers.valid, at};
+  scan.recover_file = modes.recover_file;
+  if (options_.machine_root) scan.recover_file.path = recover_places(*options_.machine_root).file;
 }
 
 // Kept until a look is handed on: not every one is.
@@ -213,6 +218,7 @@ void NpuScanner::read_all(Deadline end, DeviceScan& scan) {
     if (telemetry && is_driver_lost(*telemetry)) ++lost;
     if (!npu.identity || !taken.insert(npu.identity->phy_id.value).second) continue;
     DeviceNpu entry = entry_of(at, *npu.identity);
+    entry.chips_on_card = static_cast<std::int32_t>(cards_.at(at.card).devices.size());
     if (telemetry) {
       fill_telemetry(*telemetry, Clock::now(), entry);
       answered_.insert(at);
@@ -233,6 +239,7 @@ void NpuScanner::judge_board(DeviceNpu& entry) const {
   if (entry.board_id.valid) identity.board = entry.board_id.value;
   if (entry.ai_cores.valid) identity.ai_cores = entry.ai_cores.value;
   if (entry.memory_total.valid) identity.memory = entry.memory_total.value;
+  identity.chips_on_card = entry.chips_on_card;
   BoardStanding standing = board_standing(chips_, identity);
   entry.slicing.support = standing.support;
   entry.slicing.note = std::move(standing.note);

@@ -49,8 +49,9 @@ class NpuScanner {
 
   Result<DeviceScan> look(Deadline end);
   void distrust_identities();
-  Result<HelperAnswer> ask(Operation operation, NpuAddress at);
-  Result<HelperAnswer> ask_if_rested(Operation operation, NpuAddress at, Backoff& backoff, Deadline end);
+  Result<HelperAnswer> ask(Operation operation, NpuAddress at, std::vector<std::string> texts = {});
+  Result<HelperAnswer> ask_if_rested(Operation operation, NpuAddress at, Backoff& backoff, Deadline end,
+                                     std::vector<std::string> texts = {});
 
   Result<void> list(Deadline end);
   void list_card(std::int32_t id, Card& card);

@@ -128,6 +128,7 @@ void drop_implausible(NpuSlicing& slicing) {
 void drop_implausible(HostModes& modes) {
   keep_if(modes.slices_recover, is_any<bool>);
   keep_if(modes.for_containers, is_any<bool>);
+  make_printable(modes.recover_file.why);
 }
 
 void drop_implausible(Field<std::vector<EventReading>>& events) {

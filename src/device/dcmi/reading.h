@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "ports/device_slices.h"
+
 namespace tangram::device {
 
 // Stands in the place of a vendor code when libdcmi.so does not export the function at all.
@@ -103,6 +105,7 @@ struct NpuSlicing {
 struct HostModes {
   Field<bool> slices_recover;  // vNPUs are cut again after a reboot
   Field<bool> for_containers;  // false: for virtual machines
+  RecoverFile recover_file;    // without its path
 };
 
 struct EventReading {

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/invariant.h"
 #include "device/dcmi/abi_vnpu.h"
 #include "device/dcmi/slice_entry.h"
 #include "device/dcmi/slice_settlement.h"
@@ -79,6 +80,20 @@ Result<void> SliceCommands::destroy(NpuAddress at, std::uint32_t physical_id, st
   const auto answer = session_.ask(request_of(Operation::kDestroySlice, at, id), options_.command_deadline);
   if (answer) TG_TRY_VOID(check_refusal(*answer, "returning " + name));
   return settle_destroy(physical_id, id, answer, look(at, physical_id));
+}
+
+// The helper waits for the lock about as long as a command may take.
+Result<void> SliceCommands::forget(NpuAddress at, std::uint32_t physical_id, std::uint32_t id) {
+  TG_ASSERT(options_.machine_root.has_value(), "it is known where the driver remembers slices");
+  TG_TRY_VOID(session_.ensure(std::chrono::steady_clock::now() + options_.init_deadline));
+  HelperRequest request = request_of(Operation::kForgetSlice, at, id);
+  request.texts = {*options_.machine_root};
+  TG_TRY(const HelperAnswer answer, session_.ask(request, options_.command_deadline));
+  if (answer.kind == AnswerKind::kDone) return {};
+  return fail(Code::kUnavailable, std::string(slice_reason::kNotForgotten),
+              "the driver remembers slice " + std::to_string(id) + " of " + npu_text(physical_id) +
+                  " and would cut it again, if its recover mode were turned on: " + answer.text,
+              "tangram doctor says what is wrong with the file");
 }
 
 Result<void> SliceCommands::set_slices_recover(bool on) {

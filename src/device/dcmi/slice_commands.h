@@ -24,6 +24,8 @@ class SliceCommands {
   // `at` is where the NPU of the order stands. Orders have been checked.
   Result<DeviceSlice> create(NpuAddress at, const SliceOrder& order);
   Result<void> destroy(NpuAddress at, std::uint32_t physical_id, std::uint32_t id);
+  // DcmiOptions::machine_root is set.
+  Result<void> forget(NpuAddress at, std::uint32_t physical_id, std::uint32_t id);
   Result<void> set_slices_recover(bool on);
   Result<void> set_device_share(NpuAddress at, std::uint32_t physical_id, bool on);
 

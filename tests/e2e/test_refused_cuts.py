@@ -1,0 +1,171 @@
+"""What keeps an NPU from being cut: drivers that cannot or may not, cards of two chips, chips with less than described;
+and what the driver remembers of slices."""
+
+import json
+import re
+import time
+import unittest
+
+import harness
+from test_slices import FIRST_ID, SLEEP, Case
+
+ONE_310P3 = (harness.SOURCE / "deploy/machines/one-310p3.yaml").read_text()
+TWO_ON_A_CARD = ONE_310P3 + '  - {card: 7, chip: 310P3, chip_id: 1, pci: "0000:00:08.0"}\n'
+LESS_VPC = ONE_310P3.replace("launch_us: 5\n", "launch_us: 5\n    dvpp: {vpc: 8}\n")
+UNSUPPORTED = "request.slice.unsupported"
+
+
+def a3(driver):
+    """Two dies of an A3 under that driver: what the 910B2 node is but for its names."""
+    text = (harness.SOURCE / "deploy/machines/eight-910b2.yaml").read_text()
+    npus = text.index("npus:")
+    rows = [line for line in text[npus:].splitlines() if line.startswith("  - ")][:2]
+    text = text[:npus] + "npus:\n" + "\n".join(rows) + "\n"
+    text = re.sub(r"driver_version: .*", f'driver_version: "{driver}"', text)
+    return text.replace("910B2", "Ascend910").replace("board_id: 0x30", "board_id: 0xb1")
+
+
+class Refused(Case):
+    def refusal(self, memory="1024MiB"):
+        answer = self.machine.cli("submit", "--tenant", "team", "--slice", memory, *SLEEP)
+        self.assertEqual(answer.code, 3, repr(answer))
+        return answer.err
+
+    def note(self):
+        return self.machine.json("slices", "0")["npus"][0]["note"]
+
+    def orders(self):
+        return len(self.machine.journal("slice_ordered"))
+
+    def findings(self):
+        answer = self.machine.cli("doctor", "-o", "json")
+        self.assertIn(answer.code, (0, 1), repr(answer))
+        return {finding["code"]: finding for finding in json.loads(answer.out)["findings"]}
+
+
+class OldDriverOfAnA3(Refused):
+    npus = a3("25.5.0")
+
+    def test_a_driver_that_cannot_is_asked_once_for_each_npu(self):
+        """Without it a job would go round between the queue and a driver that always says no, and nobody be told."""
+        job = self.submit("16GiB")
+        message = self.wait_reason(job, UNSUPPORTED)
+        self.assertIn("-8255", message)
+        time.sleep(1.5)  # several looks
+        self.assertEqual(self.orders(), 2)
+        self.assertIn("its driver has refused to cut NPU 0", self.refusal("16GiB"))
+        self.assertIn("-8255", self.note())
+        self.assertIn("--upgrade", self.findings()["doctor.slices.refused"]["command"])
+        self.machine.wait_for(self.machine.submit("--tenant", "team", *SLEEP), "running")
+
+    def test_a_new_driver_and_the_right_policy_are_noticed(self):
+        """Without it the operator who mends what was wrong would see no difference."""
+        job = self.submit("16GiB")
+        self.wait_reason(job, UNSUPPORTED)
+        self.machine.stop_simulator()
+        self.machine.npus = a3("26.0.1")
+        self.machine.start_simulator()
+        self.machine.wait_until(lambda: "-8002" in self.wait_reason(job, UNSUPPORTED), "the new driver is asked", 60)
+        cure = self.findings()["doctor.slices.not_permitted"]["command"].split()
+        self.assertEqual(cure, ["npu-smi", "set", "-t", "multi-die-policy", "-d", "1"])
+        self.machine.npu_smi(*cure[1:], input="Y\n")
+        self.machine.stop_daemon()
+        self.machine.start_daemon()
+        self.assertEqual(self.machine.wait_for(job, "running")["slice"]["template"], "vir06_1c_16g")
+
+
+class Duo(Refused):
+    npus = TWO_ON_A_CARD
+
+    def test_a_template_is_refused_by_name_and_whole_chips_are_given(self):
+        """Without it a 300I Duo would be cut although its vendor does not support that, and fail at its first job."""
+        self.assertIn("300I Duo", self.refusal())
+        self.assertIn("300I Duo", self.note())
+        asked = self.machine.cli("slices", "0", "--cut", "vir01", "-o", "json")
+        self.assertEqual(asked.code, 1, repr(asked))
+        self.assertIn("300I Duo", json.loads(asked.out)["npus"][0]["asked"]["rules"][0]["message"])
+        job = self.machine.submit("--tenant", "team", "--npus", "2", *SLEEP)
+        self.assertEqual(sorted(self.machine.wait_for(job, "running")["npus"]), [0, 1])
+        self.assertEqual(self.orders(), 0)
+
+
+class LessThanDescribed(Refused):
+    npus = LESS_VPC
+
+    def test_the_reason_names_what_to_correct_and_a_file_corrects_it(self):
+        """Without it the driver would refuse what the catalogue promises, one job after the other."""
+        self.assertIn("NPU 0 has 8 of media.vpc", self.refusal())
+        self.assertIn("correct media.vpc of that chip in the file of slices.chips", self.refusal())
+        self.assertIn("doctor.catalogue", self.findings())
+        chips = self.machine.root / "chips.yaml"
+        chips.write_text("""apiVersion: tangram.dev/v1
+kind: ChipCatalog
+chips:
+  - name: 310P with 8 VPC
+    match: {chips: [310P3]}
+    aiCores: 8
+    aiCpus: 7
+    media: {vpc: 8}
+    slicesMax: 7
+    vgroups: 4
+    templates:
+      - {name: vir01, aiCores: 1, aiCpus: 1, memory: 3GiB, usableMemory: 2690MiB, media: {vpc: 1}}
+      - {name: vir02, aiCores: 2, aiCpus: 2, memory: 6GiB, usableMemory: 5381MiB, media: {vpc: 3}}
+""")
+        self.machine.write_config(slices={"chips": str(chips)})
+        self.machine.stop_daemon()
+        self.machine.start_daemon()
+        jobs = [self.run_now(memory) for memory in ("4096MiB", "4096MiB", "1024MiB", "1024MiB")]
+        self.assertEqual([job["slice"]["template"] for job in jobs], ["vir02", "vir02", "vir01", "vir01"])
+        self.assertNotIn("doctor.catalogue", self.findings())
+
+
+class RecoverMode(Case):
+    config = {**Case.config, "slices": {"forbidRecover": False}}
+
+    def remembered(self):
+        """The vnpus that the driver would cut again after a boot."""
+        text = (self.machine.simulated / "etc/vnpu.cfg").read_text()
+        return [int(number) for number in re.findall(r"^\d+:(\d+):", text, re.MULTILINE)]
+
+    def set_recover(self, on):
+        self.machine.npu_smi("set", "-t", "vnpu-cfg-recover", "-d", "1" if on else "0")
+
+    def test_what_has_ended_does_not_come_back_with_a_boot(self):
+        """Without it a slice cut before the mode was turned off would come back when somebody turns it on again."""
+        job = self.run_now("1024MiB")["id"]
+        kept = self.run_now("4096MiB")
+        self.assertEqual(self.remembered(), [FIRST_ID, kept["slice"]["id"]])
+        self.set_recover(False)
+        self.machine.ok("cancel", job)
+        self.machine.wait_for(job, "ended")
+        self.machine.wait_until(lambda: self.remembered() == [kept["slice"]["id"]], "the driver has forgotten it")
+        self.machine.ok("cancel", kept["id"])
+        self.wait_clean()
+        self.assertEqual(self.remembered(), [])
+        self.set_recover(True)
+        self.machine.simulator_ctl("reboot", 0)
+        time.sleep(1.5)  # several looks
+        self.assertEqual(self.on_hardware(), {})
+
+    def test_the_mode_is_the_operators_where_the_configuration_says_so(self):
+        """Without it a setting of the whole machine would be changed against the operator's word."""
+        self.set_recover(True)
+        time.sleep(1.5)
+        self.assertIn("Enable", self.machine.npu_smi("info", "-t", "vnpu-cfg-recover"))
+
+
+class DamagedFile(Refused):
+    def test_a_damaged_file_is_found_and_its_cure_cures(self):
+        """Without it every cut would fail with a code that says nothing of a file."""
+        (self.machine.simulated / "etc/vnpu.cfg").write_text("what is this\n")
+        self.machine.wait_until(lambda: "doctor.recover.damaged" in self.findings(), "the file is found")
+        words = self.findings()["doctor.recover.damaged"]["command"].split()
+        self.assertEqual(words[:2], ["mv", str(self.machine.simulated / "etc/vnpu.cfg")])
+        (self.machine.simulated / "etc/vnpu.cfg").rename(words[2])
+        self.machine.wait_until(lambda: "doctor.recover.damaged" not in self.findings(), "it is gone")
+        self.run_now("1024MiB")
+
+
+if __name__ == "__main__":
+    unittest.main()
