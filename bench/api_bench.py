@@ -236,9 +236,13 @@ def interference_row(title, size, stream, tenants=100):
     def each_record(reading, what):
         return reading[what] / max(reading["records"], 1) * MICRO
 
+    def each_command(reading):
+        return reading["command_seconds"] / max(reading["commands"], 1) * 1e3
+
     probe = answer["streams"]["probe"]
     return [title, *pair(each_record(quiet, "decision_seconds"), each_record(beside, "decision_seconds"), ".0f"),
             *pair(each_record(quiet, "writer_seconds"), each_record(beside, "writer_seconds"), ".0f"),
+            *pair(each_command(quiet), each_command(beside), ".2f"),
             *pair(probe["quiet"]["p50"], probe["disturbed"]["p50"], ".1f")]
 
 
@@ -252,9 +256,16 @@ def interference(size):
         (f"{size.subscribers} subscribers of events", {"kind": "events", "connections": size.subscribers}, 100),
         (f"10 scrapes a second, {size.tenants:,} tenants", {"kind": "metrics", "rate": 10, "connections": 2},
          size.tenants),
-        ("5 listings of 100 jobs a second", {"kind": "list", "rate": 5, "connections": 2}, 100))]
+        ("5 listings of 100 jobs a second", {"kind": "list", "rate": 5, "connections": 2}, 100),
+        ("100 `GET /v1/status` a second",
+         {"kind": "get", "path": "/v1/status", "rate": size.rate(100), "connections": 8}, 100),
+        ("100 `GET /v1/slices` a second",
+         {"kind": "get", "path": "/v1/slices", "rate": size.rate(100), "connections": 8}, 100),
+        ("100 views of a pending job a second",
+         {"kind": "get", "path": "/v1/jobs/j-2", "rate": size.rate(100), "connections": 8}, 100))]
     table([f"beside it, {size.pending:,} jobs pending", "decision µs/record alone", "beside", "ratio",
-           "writer CPU µs/record alone", "beside", "ratio", "probe p50 ms alone", "beside", "ratio"],
+           "writer CPU µs/record alone", "beside", "ratio", "command ms alone", "beside", "ratio", "probe p50 ms alone",
+           "beside", "ratio"],
           [row for row in rows if row])
 
 

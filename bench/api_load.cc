@@ -28,9 +28,9 @@ namespace asio = boost::asio;
 constexpr const char* kUsage =
     "usage: api_load --socket PATH [--tls-port N --ca FILE] --seconds S [--alternate S] [--pid DAEMON] "
     "[--print-jobs] --stream SPEC…\n"
-    "  SPEC: key=value,… of kind (submit, batch, why, metrics, list, events), name, rate, connections, "
-    "batch,\n"
-    "        tenants, jobs, first, npus, program, disturbs (0 or 1)\n"
+    "  SPEC: key=value,… of kind (submit, batch, why, metrics, list, get, events), name, rate, "
+    "connections,\n"
+    "        batch, tenants, jobs, first, npus, program, path, disturbs (0 or 1)\n"
     "  --alternate S  streams that disturb run in every second slot of S seconds only\n";
 
 // How long what was sent before the end may still take.
@@ -52,9 +52,10 @@ struct Arguments {
 
 StreamSpec::Kind parse_kind(std::string_view text) {
   using Kind = StreamSpec::Kind;
-  for (const auto& [name, kind] : {std::pair{"submit", Kind::kSubmit}, std::pair{"batch", Kind::kBatch},
-                                   std::pair{"why", Kind::kWhy}, std::pair{"metrics", Kind::kMetrics},
-                                   std::pair{"list", Kind::kList}, std::pair{"events", Kind::kEvents}}) {
+  for (const auto& [name, kind] :
+       {std::pair{"submit", Kind::kSubmit}, std::pair{"batch", Kind::kBatch}, std::pair{"why", Kind::kWhy},
+        std::pair{"metrics", Kind::kMetrics}, std::pair{"list", Kind::kList}, std::pair{"get", Kind::kGet},
+        std::pair{"events", Kind::kEvents}}) {
     if (text == name) return kind;
   }
   throw std::invalid_argument("no such kind: " + std::string(text));
@@ -82,6 +83,8 @@ void set(StreamSpec& spec, std::string_view key, const std::string& value) {
     spec.npus = std::stoi(value);
   } else if (key == "program") {
     spec.program = value;
+  } else if (key == "path") {
+    spec.path = value;
   } else if (key == "disturbs") {
     spec.disturbs = value == "1";
   } else {

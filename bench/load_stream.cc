@@ -99,6 +99,8 @@ std::string LoadStream::next_request(Lane& lane) {
       return make_request(to_, "GET", "/metrics");
     case StreamSpec::Kind::kList:
       return make_request(to_, "GET", "/v1/jobs?limit=100");
+    case StreamSpec::Kind::kGet:
+      return make_request(to_, "GET", spec_.path);
     case StreamSpec::Kind::kEvents:
       break;
   }

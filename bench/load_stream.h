@@ -19,7 +19,7 @@
 namespace tangram::bench {
 
 struct StreamSpec {
-  enum class Kind : std::uint8_t { kSubmit, kBatch, kWhy, kMetrics, kList, kEvents };
+  enum class Kind : std::uint8_t { kSubmit, kBatch, kWhy, kMetrics, kList, kGet, kEvents };
 
   std::string name;
   Kind kind = Kind::kSubmit;
@@ -31,6 +31,7 @@ struct StreamSpec {
   std::uint64_t first_job = 1;
   int npus = 8;
   std::string program;  // of a job; empty: one that never runs long
+  std::string path;     // kGet: what is asked for
   bool disturbs = false;
 };
 

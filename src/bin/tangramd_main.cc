@@ -228,6 +228,7 @@ net::ServerLimits make_limits(const service::ApiLimits& api) {
   limits.connections_max = size(api.connections);
   limits.connections_per_share_max = size(api.connections_per_tenant);
   limits.connections_unknown_max = size(api.connections_unknown);
+  limits.handshakes_per_second = size(api.handshakes_per_second);
   limits.body_bytes_max = wire::kBatchBytesMax;
   limits.bytes_per_share_max = size(api.memory_per_tenant);
   limits.bytes_max = size(api.memory);

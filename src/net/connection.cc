@@ -1,7 +1,6 @@
 #include "net/connection.h"
 
 #include <linux/sockios.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -49,23 +48,6 @@ constexpr std::size_t kRecordBytesMax = kRecordHeadBytes + 16'384 + 2'048;
 
 bool is_letter(unsigned char byte) {
   return byte >= 'A' && byte <= 'Z';
-}
-
-// Bytes that wait to be read.
-std::size_t arrived(int fd) {
-  int count = 0;
-  return ioctl(fd, FIONREAD, &count) == 0 && count > 0 ? static_cast<std::size_t>(count) : 0;
-}
-
-// The socket counts as readable when so many bytes wait, or the peer has gone.
-void want_bytes(int fd, std::size_t count) {
-  const int number = static_cast<int>(count);
-  setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &number, sizeof number);
-}
-
-bool has_hung_up(int fd) {
-  pollfd poll_fd{fd, POLLRDHUP, 0};
-  return poll(&poll_fd, 1, 0) != 0;
 }
 
 Method to_method(http::verb verb) {
@@ -324,6 +306,18 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     co_return head[0] == kHandshakeRecord || is_letter(head[0]);
   }
 
+  // Waits until a handshake with this network may begin. False: it may not, or nobody is there any more.
+  asio::awaitable<bool> turn_comes() {
+    const auto pause = context_.handshakes.begin(network_of(peer_), HandshakePace::Clock::now());
+    if (!pause) co_return false;
+    if (*pause == HandshakePace::Clock::duration::zero()) co_return true;
+    error_code ignored;
+    signal_.expires_after(*pause);
+    // An end of the connection cuts it short.
+    co_await signal_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_return !aborted_ && !has_hung_up(stream_.socket().native_handle());
+  }
+
   asio::awaitable<bool> shake_hands() {
     const bool arrived = co_await first_record_arrives();
     if (!arrived) co_return false;
@@ -334,6 +328,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
                                   "write https:// instead of http://"));
       co_return false;
     }
+    const bool may_begin = co_await turn_comes();
+    if (!may_begin) co_return false;
     context_.table.set_progress(ticket_, ConnectionTable::Progress::kShakingHands);
     error_code error;
     auto& tls = stream_.secure(tls_->current());

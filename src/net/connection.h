@@ -8,6 +8,7 @@
 #include "net/connection_table.h"
 #include "net/gate.h"
 #include "net/handler_pool.h"
+#include "net/handshake_pace.h"
 #include "net/http.h"
 #include "net/server.h"
 
@@ -19,6 +20,7 @@ struct ConnectionContext {
   const ServerLimits& limits;
   std::shared_ptr<HandlerPool> pool;
   ConnectionTable& table;
+  HandshakePace& handshakes;
   Handler handler;
   std::unique_ptr<Gate> gate;
   // Ends the connection of a ticket that the table took back.

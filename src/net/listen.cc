@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -228,6 +230,21 @@ void set_tcp_options(int fd) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+std::size_t arrived(int fd) {
+  int count = 0;
+  return ioctl(fd, FIONREAD, &count) == 0 && count > 0 ? static_cast<std::size_t>(count) : 0;
+}
+
+void want_bytes(int fd, std::size_t count) {
+  const int number = static_cast<int>(count);
+  setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &number, sizeof number);
+}
+
+bool has_hung_up(int fd) {
+  pollfd poll_fd{fd, POLLRDHUP, 0};
+  return poll(&poll_fd, 1, 0) != 0;
 }
 
 std::string to_string(const Endpoint& endpoint) {

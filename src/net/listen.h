@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -45,6 +46,12 @@ class Listener {
 
 // For a connected TCP socket: sends at once, and finds out when the peer's machine is gone.
 void set_tcp_options(int fd);
+
+// Bytes that wait to be read on a connected socket.
+std::size_t arrived(int fd);
+// The socket counts as readable when so many bytes wait, or the peer has gone.
+void want_bytes(int fd, std::size_t count);
+bool has_hung_up(int fd);
 
 // "192.0.2.1:8443", "[::1]:8443", or the path.
 std::string to_string(const Endpoint& endpoint);

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "net/connection.h"
 #include "net/connection_table.h"
+#include "net/handshake_pace.h"
 #include "net/listen.h"
 
 namespace tangram::net {
@@ -55,6 +56,7 @@ struct HttpServer::Impl {
   std::vector<std::unique_ptr<Door>> doors;
   std::shared_ptr<HandlerPool> pool;
   ConnectionTable table;
+  HandshakePace handshakes;
   ConnectionContext context;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
   asio::steady_timer grace_end;  // while stopping
@@ -70,7 +72,9 @@ struct HttpServer::Impl {
       : options(std::move(with)),
         pool(std::make_shared<HandlerPool>(options.handler_threads)),
         table(options.limits),
-        context{io, options.limits, pool, table, nullptr, nullptr, [this](auto ticket) { evict(ticket); }},
+        handshakes(options.limits.handshakes_per_second),
+        context{io,         options.limits, pool,    table,
+                handshakes, nullptr,        nullptr, [this](auto ticket) { evict(ticket); }},
         work(io.get_executor()),
         grace_end(io) {}
 

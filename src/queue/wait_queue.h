@@ -137,6 +137,7 @@ class WaitQueue {
   const JobRecord& job(Handle handle) const { return jobs_[handle]; }
   std::vector<Handle> jobs() const;  // ascending by id
   std::size_t job_slots() const { return jobs_.size(); }
+  std::size_t job_count() const { return jobs_.size() - free_jobs_.size(); }
 
   // ---- the queue
   std::optional<Handle> find_group(const GroupKey& key) const;

@@ -183,6 +183,9 @@ class Scheduler {
   std::vector<JobId> queue() const;   // queued jobs in the order in which they would be served now
   std::vector<JobId> active() const;  // starting and running, by id
   std::size_t queue_length() const;
+  std::size_t active_count() const;
+  // Where a queued job stands: who has less is served first, as of now. None: it is not queued.
+  std::optional<std::uint64_t> rank(JobId id) const;
   // How many queued jobs a JobWaits of this job speaks of: those of its tenant, priority, request and
   // bandwidth. 0: it is not queued.
   std::int64_t queued_alike(JobId id) const;

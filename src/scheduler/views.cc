@@ -154,6 +154,16 @@ std::size_t Scheduler::queue_length() const {
   return state_->queue.queued_count();
 }
 
+std::size_t Scheduler::active_count() const {
+  return state_->queue.job_count() - state_->queue.queued_count();
+}
+
+std::optional<std::uint64_t> Scheduler::rank(JobId id) const {
+  const std::optional<Handle> found = state_->queue.find_job(id);
+  if (!found || !state_->queue.job(*found).is_queued()) return std::nullopt;
+  return state_->rank(state_->queue.job(*found), std::max(state_->clock, state_->decided_at));
+}
+
 std::int64_t Scheduler::queued_alike(JobId id) const {
   const std::optional<Handle> found = state_->queue.find_job(id);
   if (!found || !state_->queue.job(*found).is_queued()) return 0;

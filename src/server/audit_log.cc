@@ -83,14 +83,17 @@ AuditLog::~AuditLog() {
   if (fd_ >= 0) close(fd_);
 }
 
+// What was open stays so until the new file is.
 Result<void> AuditLog::open_file() {
-  fd_ = ::open(options_.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd_ < 0) {
+  const int fd = ::open(options_.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) {
     Error error = system_error("cannot write the audit log " + options_.path, errno);
     error.reason = "audit.unwritable";
     error.hint = "let tangramd write there, or name another file in audit.file of tangramd.yaml";
     return fail(std::move(error));
   }
+  if (fd_ >= 0) close(fd_);
+  fd_ = fd;
   struct stat info{};
   size_ = fstat(fd_, &info) == 0 ? info.st_size : 0;
   return {};
@@ -172,9 +175,12 @@ void AuditLog::run() {
 
 void AuditLog::write_out(const std::string& text, std::int64_t lines) {
   const std::string whole = (lost_ > 0 ? lost_line(lost_) : std::string()) + text;
-  if (size_ > 0 && size_ + static_cast<std::int64_t>(whole.size()) > options_.bytes_max) rotate();
+  const auto size_with_it = [&] { return size_ + static_cast<std::int64_t>(whole.size()); };
+  if (size_ > 0 && size_with_it() > options_.bytes_max) rotate_if_due();
   ssize_t written = -1;
-  if (fd_ >= 0) written = write(fd_, whole.data(), whole.size());
+  errno = EFBIG;
+  if (size_ == 0 || size_with_it() <= 2 * options_.bytes_max)
+    written = write(fd_, whole.data(), whole.size());
   if (written == static_cast<ssize_t>(whole.size())) {
     size_ += written;
     if (lost_ > 0) log::info("the audit log is written again; lines lost: " + std::to_string(lost_));
@@ -188,19 +194,47 @@ void AuditLog::write_out(const std::string& text, std::int64_t lines) {
   lost_ += lines;
 }
 
-void AuditLog::rotate() {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
-  const auto numbered = [this](std::int64_t n) { return options_.path + "." + std::to_string(n); };
-  if (options_.files_max <= 1) {
-    std::remove(options_.path.c_str());
-  } else {
-    for (std::int64_t n = options_.files_max - 1; n > 1; --n) {
-      std::rename(numbered(n - 1).c_str(), numbered(n).c_str());
-    }
-    std::rename(options_.path.c_str(), numbered(1).c_str());
+void AuditLog::rotate_if_due() {
+  const auto now = steady_clock::now();
+  if (now < next_rotation_) return;
+  const auto rotated = rotate();
+  if (!rotated) {
+    next_rotation_ = now + options_.rotate_retry;
+    if (!rotation_failed_) log::error(rotated.error().to_string());
+  } else if (rotation_failed_) {
+    log::info("the audit log " + options_.path + " is rotated again");
   }
-  if (const auto opened = open_file(); !opened) log::error(opened.error().to_string());
+  rotation_failed_ = !rotated;
+}
+
+Result<void> AuditLog::rotate() {
+  TG_TRY_VOID(move_files());
+  return open_file();
+}
+
+// Stops at the first that does not go: the one behind it would be overwritten.
+Result<void> AuditLog::move_files() const {
+  const auto cannot = [](const std::string& what, int number) {
+    Error error = system_error("cannot rotate the audit log: " + what, number);
+    error.reason = "audit.unwritable";
+    error.hint = "look at what stands there and who may write; it is tried again every minute";
+    return fail(std::move(error));
+  };
+  if (options_.files_max <= 1) {
+    if (std::remove(options_.path.c_str()) == 0 || errno == ENOENT) return {};
+    return cannot("remove " + options_.path, errno);
+  }
+  const auto numbered = [this](std::int64_t n) {
+    return n == 0 ? options_.path : options_.path + "." + std::to_string(n);
+  };
+  // One that is not there is not to be moved, nor those before it made room for.
+  if (access(options_.path.c_str(), F_OK) != 0) return {};
+  for (std::int64_t n = options_.files_max - 1; n > 0; --n) {
+    const std::string from = numbered(n - 1);
+    if (std::rename(from.c_str(), numbered(n).c_str()) == 0 || errno == ENOENT) continue;
+    return cannot(from + " to " + numbered(n), errno);
+  }
+  return {};
 }
 
 }  // namespace tangram::server

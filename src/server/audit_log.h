@@ -2,6 +2,7 @@
 // secret of a token is never in it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,8 @@ struct AuditOptions {
   std::string path;  // older files stand beside it as path.1, path.2, …
   std::int64_t bytes_max = 16LL << 20;
   std::int64_t files_max = 8;  // with the present one
+  // How long a rotation that failed is not tried again.
+  std::chrono::milliseconds rotate_retry{60'000};
 };
 
 struct AuditEntry {
@@ -35,7 +38,8 @@ struct AuditEntry {
 };
 
 // Thread-safe. Recording never waits for the disk: a thread of its own writes. When that is more behind than
-// a few thousand lines, or the disk is full, lines are lost, and a line that says how many follows.
+// a few thousand lines, or the disk is full, lines are lost, and a line that says how many follows. While the
+// file cannot be rotated it grows to twice its size, and then lines are lost as well.
 class AuditLog {
  public:
   // Makes the directory when it is missing. Errors: "audit.unwritable" names the file.
@@ -63,7 +67,10 @@ class AuditLog {
   void run();
   void tell_repeated_locked(bool all);
   void write_out(const std::string& text, std::int64_t lines);
-  void rotate();
+  // Rotates, unless the last try has failed a short time ago.
+  void rotate_if_due();
+  Result<void> rotate();
+  Result<void> move_files() const;
 
   const AuditOptions options_;
 
@@ -78,6 +85,8 @@ class AuditLog {
   int fd_ = -1;
   std::int64_t size_ = 0;
   std::int64_t lost_ = 0;  // lines that could not be written
+  bool rotation_failed_ = false;
+  std::chrono::steady_clock::time_point next_rotation_{};  // not before
   std::thread thread_;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "server/early_call.h"
 #include "server/exchange.h"
 #include "wire/event.h"
 
@@ -20,7 +21,8 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
         subscription_(std::move(subscription)),
         may_go_on_(std::move(may_go_on)),
         writer_(std::move(writer)),
-        language_(language) {}
+        language_(language),
+        next_step_([this](EarlyCall::Ticket ticket) { subscription_->call_now(ticket); }) {}
 
   void start() {
     writer_.on_cancel([weak = weak_from_this()] {
@@ -33,11 +35,13 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
  private:
   void step() {
     if (finished_) return;
+    (void)next_step_.take_wish();  // this is the step
     if (cancelled_) return finish();
     if (is_tick_due_.exchange(false)) {
       if (const auto allowed = may_go_on_(); !allowed) return finish_with(allowed.error());
       is_silent_ = true;
     }
+    if (!unsent_.empty()) return send(std::exchange(unsent_, {}));
     const Result<service::EventPage> page = subscription_->next();
     if (!page) return finish_with(page.error());
     std::string text;
@@ -45,7 +49,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
     if (text.empty() && is_silent_) text = ": keep-alive\n" + id_line() + "\n";
     is_silent_ = false;
     if (!text.empty()) {
-      send(text);
+      send(std::move(text));
     } else if (page->more) {
       step_later();
     } else {
@@ -54,15 +58,22 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   }
 
   // One piece at a time: the next is made when the network has taken this one.
-  void send(const std::string& text) {
-    if (writer_.write(text) == net::StreamWriter::Status::kClosed) return finish();
+  void send(std::string text) {
+    switch (writer_.write(text)) {
+      case net::StreamWriter::Status::kTaken:
+        break;
+      case net::StreamWriter::Status::kFull:  // the head of the answer is still on its way
+        unsent_ = std::move(text);
+        break;
+      case net::StreamWriter::Status::kClosed:
+        return finish();
+    }
     writer_.on_writable([self = shared_from_this()] { self->step_later(); });
   }
 
   void wait() {
-    ticket_ = subscription_->call_when_more([self = shared_from_this()] { self->step(); });
-    // Either this sees the cancellation, or the cancellation sees the ticket.
-    if (cancelled_) subscription_->call_now(ticket_);
+    next_step_.arrange(
+        [this] { return subscription_->call_when_more([self = shared_from_this()] { self->step(); }); });
   }
 
   void step_later() {
@@ -71,7 +82,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
 
   void cancel() {
     cancelled_ = true;
-    subscription_->call_now(ticket_);
+    next_step_.want();
   }
 
   void arm_tick() {
@@ -82,7 +93,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
 
   void tick() {
     is_tick_due_ = true;
-    subscription_->call_now(ticket_);
+    next_step_.want();
     arm_tick();
   }
 
@@ -108,11 +119,12 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   const std::function<Result<void>()> may_go_on_;
   net::StreamWriter writer_;
   const wire::Language language_;
-  bool finished_ = false;  // these two: on the event thread only
+  bool finished_ = false;  // these three: on the event thread only
   bool is_silent_ = false;
+  std::string unsent_;  // what found no room yet
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> is_tick_due_ = false;
-  std::atomic<service::EventHub::Ticket> ticket_ = 0;
+  EarlyCall next_step_;
 };
 
 }  // namespace

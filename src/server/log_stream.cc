@@ -17,10 +17,13 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPollPause{100};
+constexpr int kPiecesPerStep = 8;                // of at most LogReader::kChunkBytes
 constexpr std::chrono::seconds kCheckPause{5};   // between questions whether the reader still may
 constexpr std::chrono::seconds kSilenceMax{10};  // then a comment says that the stream lives
 
-// Each step runs on whatever thread woke it, and arranges for at most one next step.
+// Each step runs on a handler thread, because it reads a file on a disk that may stand still, and arranges
+// for at most one next step. It sends a few pieces and lets others have the thread, however fast the reader
+// takes them and the file grows.
 class LogStream : public std::enable_shared_from_this<LogStream> {
  public:
   LogStream(service::Service& service, service::AttemptLog log, const LogQuery& query,
@@ -33,7 +36,8 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
         writer_(std::move(writer)) {}
 
   void step() {
-    while (!writer_.closed()) {
+    for (int pieces = 0; !writer_.closed(); ++pieces) {
+      if (pieces == kPiecesPerStep) return step_later();
       if (const auto allowed = check_now_and_then(); !allowed) {
         if (query_.form == LogForm::kEvents) (void)writer_.write(problem_event(allowed.error(), language_));
         return writer_.finish();
@@ -43,7 +47,7 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
         if (ended_) {
           writer_.finish();
         } else {
-          service_.call_after(kPollPause, [self = shared_from_this()] { self->step(); });
+          service_.call_after(kPollPause, [self = shared_from_this()] { self->step_later(); });
         }
         return;
       }
@@ -53,8 +57,7 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
           last_sign_ = steady_clock::now();
           break;
         case net::StreamWriter::Status::kFull:
-          writer_.on_writable([self = shared_from_this()] { self->step(); });
-          return;
+          return step_later();
         case net::StreamWriter::Status::kClosed:
           return;
       }
@@ -62,6 +65,11 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
   }
 
  private:
+  // On a handler thread, in the turn of the reader's share, once the network has taken what was sent.
+  void step_later() {
+    writer_.on_writable([self = shared_from_this()] { self->step(); });
+  }
+
   Result<void> check_now_and_then() {
     const auto now = steady_clock::now();
     if (now - last_check_ < kCheckPause) return {};

@@ -36,14 +36,14 @@ Result<JobId> find_by_name(const State& state, const Caller& caller, std::string
   if (!caller.sees_all()) {
     if (const auto own = state.find_job(caller.tenant, name)) return *own;
   }
-  std::vector<std::pair<JobId, TenantId>> live;
-  std::vector<std::pair<JobId, TenantId>> ended;
-  for (const TenantView& tenant : state.core().tenants()) {
-    if (!may_see(state, caller, tenant.id)) continue;
-    const auto job = state.find_job(tenant.id, name);
-    if (job) (state.live(*job) != nullptr ? live : ended).emplace_back(*job, tenant.id);
+  std::vector<std::pair<JobId, TenantId>> candidates;
+  for (const bool unfinished : {true, false}) {
+    if (!candidates.empty()) break;
+    candidates = state.jobs_named(name, unfinished);
+    std::erase_if(candidates, [&](const auto& one) {
+      return !state.core().tenant(one.second) || !may_see(state, caller, one.second);
+    });
   }
-  const auto& candidates = live.empty() ? ended : live;
   if (candidates.empty()) return no_such_job(name);
   if (candidates.size() == 1) return candidates.front().first;
   return fail(Code::kFailedPrecondition, "job.ambiguous",

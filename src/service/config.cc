@@ -384,6 +384,7 @@ Result<void> read_api_limits(Fields& fields, ApiLimits& api) {
                     " is more than half of limits.connections (" + std::to_string(api.connections) + ")",
                 "leave room for those who are known");
   }
+  TG_TRY_VOID(fields.number("handshakesPerSecond", api.handshakes_per_second, 1, 100'000));
   TG_TRY_VOID(fields.duration("headerTime", api.header_time_ms, 100));
   TG_TRY_VOID(fields.duration("bodyTime", api.body_time_ms, 100));
   TG_TRY_VOID(fields.duration("idleTime", api.idle_time_ms, 100));

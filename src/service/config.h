@@ -44,6 +44,7 @@ struct ApiLimits {
   std::int64_t connections = 1'024;
   std::int64_t connections_per_tenant = 128;
   std::int64_t connections_unknown = 256;
+  std::int64_t handshakes_per_second = 100;
   std::int64_t header_time_ms = 10'000;
   std::int64_t body_time_ms = 30'000;
   std::int64_t idle_time_ms = 75'000;

@@ -7,6 +7,7 @@
 #include "service/cutting.h"
 #include "service/doctor.h"
 #include "service/fit.h"
+#include "service/job_listing.h"
 #include "service/metrics.h"
 #include "service/node_report.h"
 #include "service/service_impl.h"
@@ -20,6 +21,8 @@ constexpr std::size_t kForgottenPerSweep = 1'024;
 // A sweep comes early when so many ended jobs are there above the bound.
 constexpr std::size_t kEndedSlack = 4'096;
 constexpr std::chrono::milliseconds kSweepPause{100};
+// Looked at before the writer may go first.
+constexpr std::uint32_t kTenantsAtOnce = 64;
 
 bool changes_identities(const wire::JournalRecord& record) {
   return std::holds_alternative<wire::TenantPutRecord>(record) ||
@@ -186,7 +189,6 @@ DeviceLook Service::Impl::current_look() {
 }
 
 wire::DoctorView Service::Impl::diagnosis(wire::Language language) {
-  const auto state = cell.snapshot();
   const DeviceReadings readings = current_look().readings;
   MachineWalls walls{executor.missing_walls(), executor.gives_private_devices()};
   // The nodes in a /dev of its own belong to the job.
@@ -200,7 +202,8 @@ wire::DoctorView Service::Impl::diagnosis(wire::Language language) {
     walls.closed_devices = closed_devices(options.device_directory, npus, user);
     walls.closed_to = user.uid;
   }
-  return make_diagnosis(*state, options, readings, walls, language);
+  return cell.read(
+      [&](const State& state) { return make_diagnosis(state, options, readings, walls, language); });
 }
 
 // Slices are chosen by the catalogue: a chip that is otherwise is to be known before the first job meets it.
@@ -317,15 +320,18 @@ wire::VersionView Service::version() const {
 }
 
 wire::StatusView Service::status(const Caller& caller) const {
-  const auto state = impl_->cell.snapshot();
-  return make_status(*state, impl_->options, caller, impl_->watch.last().readings,
-                     impl_->executor.missing_walls());
+  const DeviceReadings readings = impl_->watch.last().readings;
+  const std::vector<std::string> walls = impl_->executor.missing_walls();
+  return impl_->cell.read(
+      [&](const State& state) { return make_status(state, impl_->options, caller, readings, walls); });
 }
 
 Result<wire::SlicesView> Service::slices(const Caller& caller, const SlicesQuery& query) const {
-  const auto state = impl_->cell.snapshot();
-  return make_slices(*state, impl_->options, caller, impl_->current_look().readings,
-                     impl_->executor.gives_private_devices(), query);
+  const DeviceReadings readings = impl_->current_look().readings;
+  const bool private_devices = impl_->executor.gives_private_devices();
+  return impl_->cell.read([&](const State& state) {
+    return make_slices(state, impl_->options, caller, readings, private_devices, query);
+  });
 }
 
 Result<wire::FitView> Service::fit(const Caller& caller, const wire::LeaseRequest& request) const {
@@ -343,11 +349,19 @@ wire::DoctorView Service::diagnose(const Caller& caller) const {
 }
 
 Result<wire::QuotaList> Service::tenants(const Caller& caller) const {
-  const auto state = impl_->cell.snapshot();
   wire::QuotaList list;
-  for (const TenantView& tenant : state->core().tenants()) {
-    if (may_see(*state, caller, tenant.id))
-      list.items.push_back(make_quota_view(*state, tenant.id, caller.language));
+  // Ids ascend with age and are not used again, so that none is missed and none stands twice.
+  std::uint32_t next = 0;
+  const auto add_some = [&](const State& state) {
+    const std::uint32_t end = state.core().next_tenant_id().value;
+    for (std::uint32_t looked = 0; next < end && looked < kTenantsAtOnce; ++next, ++looked) {
+      const TenantId id(next);
+      if (state.core().tenant(id) && may_see(state, caller, id))
+        list.items.push_back(make_quota_view(state, id, caller.language));
+    }
+    return next < end;
+  };
+  while (impl_->cell.read(add_some)) {
   }
   return list;
 }
@@ -360,31 +374,42 @@ Result<wire::QuotaView> Service::tenant(const Caller& caller, std::string_view n
 }
 
 Result<wire::JobList> Service::jobs(const Caller& caller, const JobQuery& query) const {
-  const auto state = impl_->cell.snapshot();
   JobFilter filter;
   filter.labels = query.labels;
   filter.states = query.states;
   filter.all = query.all;
   filter.limit = query.limit;
   if (!query.tenant.empty()) {
-    TG_TRY(filter.tenant, find_tenant(*state, caller, query.tenant));
+    TG_TRY(filter.tenant,
+           impl_->cell.read([&](const State& state) { return find_tenant(state, caller, query.tenant); }));
   }
   if (!query.after.empty()) {
     // An id whose job is gone still says where to go on.
     TG_TRY(filter.after, parse_job_id(query.after));
   }
-  return make_job_list(*state, caller, filter);
+  JobListing listing(caller, std::move(filter));
+  while (impl_->cell.read([&](const State& state) { return listing.look(state); })) {
+  }
+  listing.arrange();
+  while (impl_->cell.read([&](const State& state) { return listing.show(state); })) {
+  }
+  return std::move(listing).take();
 }
 
 Result<wire::JobView> Service::job(const Caller& caller, std::string_view reference) const {
-  TG_TRY(Asked asked, ask(impl_->cell, caller, reference));
-  if (asked.view.reason) impl_->complete_unsupported(*asked.view.reason, caller.language);
-  if (!asked.core) return std::move(asked.view);
-  // Its place in the queue takes a walk over the queue: not under the lock.
-  const std::vector<JobId> queue = asked.core->queue();
-  const auto place = std::find(queue.begin(), queue.end(), asked.job);
-  if (place != queue.end()) asked.view.position = place - queue.begin() + 1;
-  return std::move(asked.view);
+  std::optional<std::uint64_t> rank;
+  auto view = impl_->cell.read([&](const State& state) -> Result<wire::JobView> {
+    TG_TRY(const JobId job, find_job(state, caller, reference));
+    rank = state.core().rank(job);
+    return make_job_view(state, job, caller.language);
+  });
+  if (view && view->reason) impl_->complete_unsupported(*view->reason, caller.language);
+  if (!rank) return view;
+  QueuePlace place(*rank);
+  while (impl_->cell.read([&](const State& state) { return place.look(state); })) {
+  }
+  view->position = place.position();
+  return view;
 }
 
 Result<wire::WhyView> Service::why(const Caller& caller, std::string_view reference) const {

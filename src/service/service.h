@@ -168,7 +168,8 @@ class Service {
   // Every metric but those of the server; see wire/metric_table.h. Waits for nobody but short look-ups.
   void add_metrics(MetricFamilies& families) const;
 
-  // Calls later, on a thread of the service; never after stop(). The call must be short.
+  // Calls later, on the one thread that keeps all deadlines, those of leases too; never after stop(). The
+  // call must not wait for a disk, a lock that is held for long, or anybody.
   void call_after(std::chrono::milliseconds delay, std::function<void()> call);
 
   // Of a service without threads (Options::pace): the parts that work side by side otherwise, and the next

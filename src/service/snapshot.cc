@@ -320,7 +320,7 @@ void SnapshotCodec::decode(const json::object& from, State& state,
     const auto status = state.core_.job(id);
     if (!status) throw std::invalid_argument("a live job is not in the core");
     LiveJob live = decode_live(entry.as_object());
-    state.live_names_[{status->spec.tenant, live.program->name}] = id;
+    state.live_names_[{live.program->name, status->spec.tenant}] = id;
     ++state.live_counts_[status->spec.tenant];
     state.count_bytes(status->spec.tenant, bytes_of(*live.program));
     state.live_[id] = std::move(live);
@@ -329,7 +329,7 @@ void SnapshotCodec::decode(const json::object& from, State& state,
     EndedJob ended = decode_ended(entry.as_object());
     const JobId id = ended.status.spec.id;
     state.count_bytes(ended.status.spec.tenant, bytes_of(*ended.program));
-    JobId& latest = state.ended_names_[{ended.status.spec.tenant, ended.program->name}];
+    JobId& latest = state.ended_names_[{ended.program->name, ended.status.spec.tenant}];
     // Several jobs of one name: the index means the one that ended last.
     const auto before = state.ended_.find(latest);
     if (before == state.ended_.end() || before->second->ended_at <= ended.ended_at) latest = id;

@@ -116,7 +116,7 @@ void State::submit(const wire::JobSubmittedRecord& record, TimeMs at) {
   core_.apply(Input(record.input), at);
   next_job_ = std::max(next_job_, spec.id.value + 1);
   live_[spec.id].program = std::make_shared<const wire::JobProgram>(record.program);
-  live_names_[{spec.tenant, record.program.name}] = spec.id;
+  live_names_[{record.program.name, spec.tenant}] = spec.id;
   ++live_counts_[spec.tenant];
   count_bytes(spec.tenant, bytes_of(record.program));
 }
@@ -184,7 +184,7 @@ void State::finish(EndedJob ended) {
   TG_ASSERT(live != live_.end(), "an unfinished job has no program");
   ended.status.state = JobState::kEnded;
   ended.program = live->second.program;
-  const NameKey key{tenant, ended.program->name};
+  const NameKey key{ended.program->name, tenant};
   live_.erase(live);
   live_names_.erase(key);
   ended_names_[key] = job;
@@ -195,7 +195,7 @@ void State::finish(EndedJob ended) {
 void State::forget(JobId job) {
   const auto found = ended_.find(job);
   if (found == ended_.end()) return;
-  const auto name = ended_names_.find({found->second->status.spec.tenant, found->second->program->name});
+  const auto name = ended_names_.find({found->second->program->name, found->second->status.spec.tenant});
   if (name != ended_names_.end() && name->second == job) ended_names_.erase(name);
   count_bytes(found->second->status.spec.tenant, -bytes_of(*found->second->program));
   ended_.erase(found);
@@ -272,10 +272,19 @@ std::int64_t State::live_count(TenantId tenant) const {
 }
 
 std::optional<JobId> State::find_job(TenantId tenant, std::string_view name) const {
-  const NameKey key{tenant, std::string(name)};
+  const NameKey key{std::string(name), tenant};
   if (const auto live = live_names_.find(key); live != live_names_.end()) return live->second;
   if (const auto ended = ended_names_.find(key); ended != ended_names_.end()) return ended->second;
   return std::nullopt;
+}
+
+std::vector<std::pair<JobId, TenantId>> State::jobs_named(std::string_view name, bool unfinished) const {
+  const auto& names = unfinished ? live_names_ : ended_names_;
+  std::vector<std::pair<JobId, TenantId>> jobs;
+  const NameKey first{std::string(name), TenantId(0)};
+  for (auto at = names.lower_bound(first); at != names.end() && at->first.first == name; ++at)
+    jobs.emplace_back(at->second, at->first.second);
+  return jobs;
 }
 
 const wire::TenantExtras* State::extras(TenantId tenant) const {

@@ -112,6 +112,8 @@ class State {
 
   // The unfinished job of that name, else the one that ended last.
   std::optional<JobId> find_job(TenantId tenant, std::string_view name) const;
+  // The unfinished jobs of that name, one of a tenant; else of each tenant the one that ended last.
+  std::vector<std::pair<JobId, TenantId>> jobs_named(std::string_view name, bool unfinished) const;
 
   const wire::TenantExtras* extras(TenantId tenant) const;
   std::optional<TenantId> tenant_of_uid(std::uint32_t uid) const;  // as uid, allocated uid or member
@@ -152,7 +154,7 @@ class State {
   static constexpr std::size_t kEndedTokensMax = 1'000;
 
  private:
-  using NameKey = std::pair<TenantId, std::string>;
+  using NameKey = std::pair<std::string, TenantId>;  // so that one name stands together
   // uid, token (0: none) and key.
   using AnswerKey = std::tuple<std::uint32_t, std::uint64_t, std::string>;
   struct KeptAnswer {

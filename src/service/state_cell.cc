@@ -8,27 +8,36 @@ void StateCell::replace(State state) {
   const std::lock_guard copy_lock(copy_mutex_);
   const std::lock_guard lock(mutex_);
   state_ = std::move(state);
-  copy_.reset();
   core_copy_.reset();
 }
 
 void StateCell::apply(std::span<const wire::JournalRecord> records, TimeMs at) {
+  std::unique_lock turn(turn_mutex_);
   const std::lock_guard lock(mutex_);
+  turn.unlock();
   for (const wire::JournalRecord& record : records) state_.apply(record, at);
 }
 
-std::shared_ptr<const State> StateCell::snapshot() const {
-  const std::lock_guard copy_lock(copy_mutex_);
-  const std::lock_guard lock(mutex_);
-  if (!copy_ || copy_->version() != state_.version()) copy_ = std::make_shared<const State>(state_);
-  return copy_;
-}
-
 std::shared_ptr<const Scheduler> StateCell::copy_of_core() const {
-  if (!core_copy_ || core_version_ != state_.version()) {
-    core_copy_ = std::make_shared<const Scheduler>(state_.core());
-    core_version_ = state_.version();
+  if (core_copy_ && core_version_ == state_.version()) return core_copy_;
+  core_copy_.reset();
+  std::unique_ptr<Scheduler> core;
+  {
+    const std::lock_guard lock(spare_->mutex);
+    core.swap(spare_->core);
   }
+  if (core) {
+    *core = state_.core();
+  } else {
+    core = std::make_unique<Scheduler>(state_.core());
+  }
+  Scheduler* const copy = core.release();
+  core_copy_ = std::shared_ptr<const Scheduler>(copy, [spare = spare_, copy](const Scheduler*) {
+    std::unique_ptr<Scheduler> unread(copy);  // what is one too many goes without the lock
+    const std::lock_guard lock(spare->mutex);
+    spare->core.swap(unread);
+  });
+  core_version_ = state_.version();
   return core_copy_;
 }
 

@@ -44,6 +44,16 @@ Error name_in_use(const Token& holder) {
           nullptr};
 }
 
+Result<void> check_room(const State& state, const Options& options, TimeMs now) {
+  const auto active = std::count_if(state.tokens().begin(), state.tokens().end(), [now](const auto& entry) {
+    return entry.second->state(now) == wire::TokenState::kActive;
+  });
+  if (active < options.tokens_max) return {};
+  return fail(Code::kResourceExhausted, "tokens.full",
+              "the daemon keeps at most " + std::to_string(options.tokens_max) + " active tokens",
+              "revoke one that is not used: tangram token list", {{"limit", options.tokens_max}});
+}
+
 Error revoked_error(const Token& token) {
   const std::string id = format_token_id(token.id);
   return {Code::kFailedPrecondition,
@@ -65,14 +75,7 @@ Result<wire::TokenCreated> resolve_token(const State& state, const Options& opti
                 "choose a name that is not t-<number>");
   }
   if (const auto holder = active_named(state, request.name, now)) return fail(name_in_use(*holder));
-  const auto active = std::count_if(state.tokens().begin(), state.tokens().end(), [now](const auto& entry) {
-    return entry.second->state(now) == wire::TokenState::kActive;
-  });
-  if (active >= options.tokens_max) {
-    return fail(Code::kResourceExhausted, "tokens.full",
-                "the daemon keeps at most " + std::to_string(options.tokens_max) + " active tokens",
-                "revoke one that is not used: tangram token list", {{"limit", options.tokens_max}});
-  }
+  TG_TRY_VOID(check_room(state, options, now));
   wire::TokenCreated record;
   if (request.role == wire::Role::kTenant) {
     TG_TRY(record.tenant, find_tenant(state, caller, request.tenant));
@@ -88,9 +91,14 @@ Result<wire::TokenCreated> resolve_token(const State& state, const Options& opti
   return record;
 }
 
-wire::TokenRotated resolve_rotation(const Token& token, const Caller& caller,
-                                    const wire::TokenRotation& rotation, std::string secret_hash,
-                                    TimeMs now) {
+Result<wire::TokenRotated> resolve_rotation(const State& state, const Options& options, const Token& token,
+                                            const Caller& caller, const wire::TokenRotation& rotation,
+                                            std::string secret_hash, TimeMs now) {
+  if (token.revoked_at) return fail(revoked_error(token));
+  // An expired one comes back to life: unless its name has gone to another meanwhile, or its place.
+  const auto holder = active_named(state, token.name, now);
+  if (holder && holder->id != token.id) return fail(name_in_use(*holder));
+  if (token.state(now) != wire::TokenState::kActive) TG_TRY_VOID(check_room(state, options, now));
   wire::TokenRotated record;
   record.id = token.id;
   record.secret_hash = std::move(secret_hash);
@@ -157,16 +165,13 @@ void Service::rotate_token(const Caller& caller, std::string reference, wire::To
     return done(fail(std::move(allowed).error()));
   }
   impl_->command<wire::TokenView>(
-      [caller, reference = std::move(reference), rotation,
+      [&options = impl_->options, caller, reference = std::move(reference), rotation,
        secret = make_secret("")](Transaction& transaction) -> Result<wire::TokenView> {
         const State& state = transaction.state();
         TG_TRY(const auto token, find_token(state, reference, transaction.now()));
-        if (token->revoked_at) return fail(revoked_error(*token));
-        // An expired one comes back to life, unless its name has gone to another meanwhile.
-        const auto holder = active_named(state, token->name, transaction.now());
-        if (holder && holder->id != token->id) return fail(name_in_use(*holder));
-        transaction.record(
-            resolve_rotation(*token, caller, rotation, hash_of_secret(secret), transaction.now()));
+        TG_TRY(auto record, resolve_rotation(state, options, *token, caller, rotation, hash_of_secret(secret),
+                                             transaction.now()));
+        transaction.record(std::move(record));
         wire::TokenView view = make_token_view(*state.tokens().at(token->id), transaction.now());
         view.secret = TokenText{token->id, secret}.to_string();
         return view;

@@ -19,9 +19,11 @@ Result<wire::TokenCreated> resolve_token(const State& state, const Options& opti
                                          const wire::TokenRequest& request, std::string secret_hash,
                                          TimeMs now);
 
-// The record of a rotation of a token that is not revoked.
-wire::TokenRotated resolve_rotation(const Token& token, const Caller& caller,
-                                    const wire::TokenRotation& rotation, std::string secret_hash, TimeMs now);
+// The record of a rotation. Errors: token.revoked; of one that had expired, and is active again by this, also
+// token.name_in_use, tokens.full.
+Result<wire::TokenRotated> resolve_rotation(const State& state, const Options& options, const Token& token,
+                                            const Caller& caller, const wire::TokenRotation& rotation,
+                                            std::string secret_hash, TimeMs now);
 
 // By "t-3", or by name: the active one of that name, else the one created last. kNotFound "token.unknown".
 Result<std::shared_ptr<const Token>> find_token(const State& state, std::string_view reference, TimeMs now);

@@ -132,35 +132,6 @@ wire::JobView ended_view(const EndedJob& ended, Language language) {
   return view;
 }
 
-bool matches(const State& state, const Caller& caller, const JobFilter& filter, JobId job) {
-  const auto ended = state.ended(job);
-  const auto status = ended ? std::optional(ended->status) : state.core().job(job);
-  const LiveJob* live = state.live(job);
-  const auto program = ended ? ended->program : live != nullptr ? live->program : nullptr;
-  if (!status || !program) return false;
-  const TenantId tenant = status->spec.tenant;
-  if (!may_see(state, caller, tenant)) return false;
-  if (filter.tenant && !state.is_within(tenant, *filter.tenant)) return false;
-  const auto& states = filter.states;
-  if (!states.empty() && std::find(states.begin(), states.end(), status->state) == states.end()) return false;
-  return std::all_of(filter.labels.begin(), filter.labels.end(), [&](const auto& label) {
-    const auto found = program->labels.find(label.first);
-    return found != program->labels.end() && found->second == label.second;
-  });
-}
-
-// The jobs in the order of the listing, each with its position in the queue (0: not in it).
-std::vector<std::pair<JobId, std::int64_t>> listing_order(const State& state, bool all) {
-  std::vector<std::pair<JobId, std::int64_t>> order;
-  for (const JobId job : state.core().active()) order.emplace_back(job, 0);
-  std::int64_t position = 0;
-  for (const JobId job : state.core().queue()) order.emplace_back(job, ++position);
-  if (!all) return order;
-  for (const auto& [job, ended] : state.ended_jobs()) order.emplace_back(job, 0);
-  std::sort(order.begin(), order.end());
-  return order;
-}
-
 }  // namespace
 
 wire::Names names_of(const State& state) {
@@ -216,31 +187,6 @@ wire::JobView make_job_view(const State& state, JobId job, Language language, st
   return view;
 }
 
-wire::JobList make_job_list(const State& state, const Caller& caller, const JobFilter& filter) {
-  const auto order = listing_order(state, filter.all);
-  auto at = order.begin();
-  if (filter.after) {
-    at = std::find_if(order.begin(), order.end(), [&](const auto& e) { return e.first == *filter.after; });
-    // The job has left the listing since: go on behind where its id would stand.
-    if (at == order.end()) {
-      at = std::find_if(order.begin(), order.end(), [&](const auto& e) { return e.first > *filter.after; });
-    } else {
-      ++at;
-    }
-  }
-  wire::JobList list;
-  for (; at != order.end(); ++at) {
-    const auto& [job, position] = *at;
-    if (!matches(state, caller, filter, job)) continue;
-    if (list.items.size() == filter.limit) {
-      list.next = list.items.back().id;
-      break;
-    }
-    list.items.push_back(make_job_view(state, job, caller.language, position));
-  }
-  return list;
-}
-
 wire::StatusView make_status(const State& state, const Options& options, const Caller& caller,
                              const DeviceReadings& readings, const std::vector<std::string>& missing_walls) {
   wire::StatusView view;
@@ -282,7 +228,7 @@ wire::StatusView make_status(const State& state, const Options& options, const C
     entry.slices = slices_of(state, caller, npu);
     view.npus.push_back(std::move(entry));
   }
-  view.jobs_running = static_cast<std::int64_t>(state.core().active().size());
+  view.jobs_running = static_cast<std::int64_t>(state.core().active_count());
   view.jobs_queued = static_cast<std::int64_t>(state.core().queue_length());
   return view;
 }

@@ -48,18 +48,6 @@ std::optional<wire::SliceRequest> slice_request_of(const Request& request);
 wire::JobView make_job_view(const State& state, JobId job, wire::Language language,
                             std::int64_t position = 0);
 
-struct JobFilter {
-  std::optional<TenantId> tenant;  // it and its subtree
-  std::vector<std::pair<std::string, std::string>> labels;
-  std::vector<JobState> states;  // none: any
-  bool all = false;              // ended ones too
-  std::size_t limit = 1'000;
-  std::optional<JobId> after;
-};
-
-// Unfinished jobs first in queue order behind the active ones; with `all` everything by id.
-wire::JobList make_job_list(const State& state, const Caller& caller, const JobFilter& filter);
-
 wire::StatusView make_status(const State& state, const Options& options, const Caller& caller,
                              const DeviceReadings& readings, const std::vector<std::string>& missing_walls);
 

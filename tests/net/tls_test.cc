@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "net/certificates.h"
 #include "net/listen.h"
@@ -285,6 +286,32 @@ TEST_F(TlsTest, TheHandshakeIsPartOfTheHeadersTime) {
   close(silent);
   close(slow);
   EXPECT_TRUE(eventually([&] { return server_->connections() == 0; }));
+}
+
+// Without this, whoever makes a connection for each request would have the thread that serves everybody do
+// nothing but handshakes.
+TEST_F(TlsTest, HandshakesHaveAPace) {
+  ServerLimits limits;
+  limits.handshakes_per_second = 5;
+  const Running serving =
+      serve_tcp([](const Request&, Responder responder) { responder.send(Response()); }, limits);
+  HttpClient known(to_server());
+  ASSERT_TRUE(known.request({}, milliseconds(5'000)));
+  std::atomic<int> answered = 0;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 40; ++i) {
+    clients.emplace_back([&] {
+      const auto answer = HttpClient(to_server()).request({}, milliseconds(10'000));
+      answered += answer ? 1 : 0;
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  // Ten at once, five that wait for up to a second, and what time passed meanwhile.
+  EXPECT_GE(answered, 10);
+  EXPECT_LT(answered, 40);
+  EXPECT_TRUE(known.request({}, milliseconds(5'000))) << "a connection that is there goes on";
+  std::this_thread::sleep_for(milliseconds(1'000));
+  EXPECT_TRUE(HttpClient(to_server()).request({}, milliseconds(5'000)));
 }
 
 // Without this, a waiting request of a client that is gone would hold its connection until its time is over.

@@ -98,6 +98,87 @@ TEST_F(AuditLogTest, FilesAreRotatedAndBounded) {
   EXPECT_EQ(lines(".1").size() + lines(".2").size() + lines().size() > 60, true);
 }
 
+// What is in the way of the oldest file, as somebody might have put it there.
+class ObstructedAuditLog : public AuditLogTest {
+ protected:
+  ObstructedAuditLog() {
+    options.bytes_max = 10'000;
+    options.files_max = 2;
+    std::filesystem::create_directories(options.path + ".1/kept");
+  }
+  // About 170 bytes each.
+  void record(AuditLog& log, int count) {
+    for (int i = 0; i < count; ++i) {
+      log.record(entry("/" + std::to_string(recorded)));
+      ++recorded;
+      // One write each.
+      ASSERT_TRUE(service::testing::eventually([&] {
+        const auto all = lines();
+        return (!all.empty() &&
+                all.back().find("\"/" + std::to_string(recorded - 1) + "\"") != std::string::npos) ||
+               is_full();
+      }));
+    }
+  }
+  bool is_full() const { return std::filesystem::file_size(options.path) > 2 * 10'000 - 400; }
+
+  int recorded = 0;
+};
+
+// Without this, a file that cannot be rotated would grow without end, and every line would try it anew.
+TEST_F(ObstructedAuditLog, GrowsToTwiceItsSizeAndNoFurther) {
+  ::testing::internal::CaptureStderr();
+  auto log = open();
+  record(*log, 90);
+  EXPECT_EQ(lines().size(), 90U) << "nothing is lost before that";
+  EXPECT_GT(std::filesystem::file_size(options.path), 10'000U);
+  record(*log, 110);
+  log.reset();
+  EXPECT_LE(std::filesystem::file_size(options.path), 20'000U);
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  const auto first = told.find("cannot rotate the audit log");
+  ASSERT_NE(first, std::string::npos) << told;
+  EXPECT_EQ(told.find("cannot rotate the audit log", first + 1), std::string::npos) << told;
+  EXPECT_NE(told.find(options.path + ".1"), std::string::npos) << told;
+}
+
+// Without this, whoever clears the way would have to start the daemon anew.
+TEST_F(ObstructedAuditLog, IsRotatedOnceTheWayIsClear) {
+  options.rotate_retry = std::chrono::milliseconds(10);
+  auto log = open();
+  record(*log, 200);
+  EXPECT_TRUE(is_full());
+  std::filesystem::remove_all(options.path + ".1");
+  std::this_thread::sleep_for(options.rotate_retry * 2);
+  log->record(entry("/after"));
+  ASSERT_TRUE(service::testing::eventually([&] { return lines().size() == 2; }));
+  EXPECT_NE(lines()[0].find("\"lost\":"), std::string::npos) << lines()[0];
+  EXPECT_NE(lines()[1].find("/after"), std::string::npos) << lines()[1];
+  EXPECT_GT(lines(".1").size(), 90U);
+}
+
+// Without this, a directory that is taken away would cost every line until it is back, or older files.
+TEST_F(AuditLogTest, GoesOnInTheOldFileWhileNoNewOneCanBeOpened) {
+  options.bytes_max = 1'000;
+  options.files_max = 3;
+  options.rotate_retry = std::chrono::milliseconds(0);
+  auto log = open();
+  const std::string elsewhere = directory + "/elsewhere/audit.log";
+  std::filesystem::rename(directory + "/log", directory + "/elsewhere");
+  for (int i = 0; i < 10; ++i) {
+    const auto before = std::filesystem::file_size(elsewhere);
+    log->record(entry("/" + std::to_string(i)));
+    ASSERT_TRUE(service::testing::eventually([&] { return std::filesystem::file_size(elsewhere) > before; }));
+  }
+  std::filesystem::rename(directory + "/elsewhere", directory + "/log");
+  log->record(entry("/last"));
+  log.reset();
+  EXPECT_EQ(lines(".1").size(), 10U);
+  ASSERT_EQ(lines().size(), 1U);
+  EXPECT_NE(lines().back().find("/last"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(options.path + ".2"));
+}
+
 // Without this, whoever knocks without end would push all that matters out of the file.
 TEST_F(AuditLogTest, RepeatedRefusalsAreCounted) {
   auto log = open();

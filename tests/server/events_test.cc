@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <mutex>
 #include <thread>
 
@@ -78,9 +79,9 @@ class Reader {
     for (const wire::EventView& view : events()) types.push_back(view.type);
     return types;
   }
-  std::vector<wire::EventView> events() const {
+  std::vector<wire::EventView> events() const { return events_in(text()); }
+  static std::vector<wire::EventView> events_in(const std::string& all) {
     std::vector<wire::EventView> views;
-    const std::string all = text();
     for (std::size_t at = all.find("data: {"); at != std::string::npos; at = all.find("data: {", at + 1)) {
       const std::size_t end = all.find('\n', at);
       if (end == std::string::npos) break;
@@ -354,6 +355,35 @@ int connect_and_ask(const std::string& socket_path, const std::string& path) {
   return fd;
 }
 
+std::vector<wire::EventView> stored_events(Api& api) {
+  std::vector<wire::EventView> events;
+  std::string after;
+  do {
+    auto page = wire::read_event_list(api.get("/v1/history" + (after.empty() ? "" : "?after=" + after)).body);
+    if (!page) break;
+    for (wire::EventView& event : page->items) events.push_back(std::move(event));
+    after = page->next;
+  } while (!after.empty());
+  return events;
+}
+
+// What is left on a connection that was cut, without the frame of its chunks.
+std::string rest_of(int fd) {
+  std::string raw;
+  std::array<char, 65'536> piece{};
+  for (ssize_t count = 0; (count = read(fd, piece.data(), piece.size())) > 0;)
+    raw.append(piece.data(), static_cast<std::size_t>(count));
+  std::string text;
+  std::size_t at = raw.find("\r\n\r\n") + 4;
+  while (at < raw.size()) {
+    const std::size_t begin = raw.find("\r\n", at) + 2;
+    const std::size_t length = std::stoul(raw.substr(at), nullptr, 16);
+    text += raw.substr(begin, length);
+    at = begin + length + 2;
+  }
+  return text;
+}
+
 // Without this, a client that never reads would hold memory, a place and a connection for ever, or slow down
 // others.
 TEST(SlowReader, IsCutOffAndDisturbsNobody) {
@@ -385,9 +415,43 @@ TEST(SlowReader, IsCutOffAndDisturbsNobody) {
     const auto taken = api.machine.service->follow_events(service::testing::kOperator, {}, {});
     return taken.has_value();
   }));
+  // It goes on behind what it can still read, and misses nothing.
+  std::string seen = rest_of(idle);
   close(idle);
+  seen.resize(seen.rfind("\n\n") + 2);  // half an event is none
+  const std::size_t id = seen.rfind("id: ") + 4;
+  Reader again(api, "/v1/events", 0, seen.substr(id, seen.find('\n', id) - id));
+  const auto whole = [&] {
+    std::vector<wire::EventView> events = Reader::events_in(seen);
+    for (wire::EventView& event : again.events()) events.push_back(std::move(event));
+    return events;
+  };
+  const std::vector<wire::EventView> stored = stored_events(api);
+  EXPECT_GT(stored.size(), 1'900U);
+  EXPECT_GT(Reader::events_in(seen).size(), 0U);
+  EXPECT_LT(Reader::events_in(seen).size(), stored.size());
+  EXPECT_TRUE(eventually([&] { return whole().size() >= stored.size(); }));
+  EXPECT_EQ(whole(), stored);
+  again.stop();
   reader.stop();
   (void)api.machine.cancel("j-1");
+}
+
+// Without this, a stream would lose its first page where the head of the answer is still on its way to a slow
+// reader.
+TEST(FirstPage, WaitsForTheHeadOfTheAnswer) {
+  net::ServerLimits limits;
+  limits.stream_buffer_bytes_max = 1;  // so that a page finds room only when all before it has gone
+  Api api(limits, [](service::Options& options) { options.event_silence_ms = 50; });
+  const auto stored = wire::read_event_list(api.get("/v1/history").body);
+  ASSERT_TRUE(stored);
+  ASSERT_FALSE(stored->items.empty());
+  for (int i = 0; i < 50; ++i) {
+    Reader reader(api, "/v1/events?after=oldest");
+    EXPECT_TRUE(reader.has("keep-alive")) << i;
+    EXPECT_EQ(reader.events(), stored->items) << i;
+    reader.stop();
+  }
 }
 
 // Without this, the past could be seen only by following it from its beginning.

@@ -44,8 +44,8 @@ class Api {
  public:
   explicit Api(Rate rate = {100'000, 100'000}) : Api(net::ServerLimits(), [](service::Options&) {}, rate) {}
   Api(const net::ServerLimits& limits, const std::function<void(service::Options&)>& change,
-      Rate rate = {100'000, 100'000})
-      : parts{std::make_shared<RateLimiter>(rate)}, limits_(limits) {
+      Rate rate = {100'000, 100'000}, std::size_t handler_threads = net::ServerOptions().handler_threads)
+      : parts{std::make_shared<RateLimiter>(rate)}, limits_(limits), handler_threads_(handler_threads) {
     change(machine.options);
     std::string name = "/tmp/tg-api-XXXXXX";
     directory_ = mkdtemp(name.data());
@@ -112,6 +112,7 @@ class Api {
     options.endpoints = {net::UnixEndpoint{path, 0600, std::nullopt, std::nullopt}};
     options.limits = limits_;
     options.limits.body_bytes_max = wire::kBatchBytesMax;
+    options.handler_threads = handler_threads_;
     auto started = net::HttpServer::start(options, make_handler(*machine.service, parts),
                                           std::make_unique<TestGate>(*machine.service, parts));
     ASSERT_TRUE(started) << started.error().to_string();
@@ -122,6 +123,7 @@ class Api {
   }
 
   const net::ServerLimits limits_;
+  const std::size_t handler_threads_;
   std::string directory_;
 };
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <thread>
 
@@ -108,6 +110,50 @@ TEST_F(LogsTest, FollowsAJobThatHasNotStarted) {
   api.machine.world.finish({second->id, 1}, Outcome::kSucceeded, 0);
   reader.join();
   EXPECT_EQ(body, "started\n");
+}
+
+// Without this, a disk that stands still would hold up whoever has a deadline: waits, leases, retries.
+TEST_F(LogsTest, AStalledDiskHoldsNoDeadlines) {
+  std::string body;
+  std::thread reader([&] { body = api.get("/v1/jobs/" + job + "/logs?follow=true").body; });
+  auto& executor = *api.machine.executor;
+  executor.hold_logs = true;
+  EXPECT_TRUE(service::testing::eventually([&] { return executor.held_logs > 0; }));
+  const auto begun = std::chrono::steady_clock::now();
+  const auto waited = api.get("/v1/jobs/" + job + "/wait?timeout=100ms");
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(15));
+  EXPECT_EQ(waited.status, 200);
+  write("late\n");
+  finish();
+  executor.hold_logs = false;
+  reader.join();
+  EXPECT_EQ(body, "late\n");
+}
+
+// Without this, whoever reads a log as fast as it grows would keep a thread of its share for ever.
+TEST(LogsOfASlowDisk, LetOthersOfTheShareInBetween) {
+  // One thread for each share.
+  Api api(net::ServerLimits(), [](service::Options&) {}, {100'000, 100'000}, 2);
+  const std::string job = wire::read_job_view(api.post("/v1/jobs", kJobOfTeamA).body)->id;
+  ASSERT_TRUE(api.machine.reaches(job, JobState::kRunning));
+  constexpr std::size_t kBytes = 32U << 20;  // ten seconds of them
+  std::ofstream(api.machine.executor->log_path({job, 1})) << std::string(kBytes, 'x');
+  api.machine.executor->log_delay_ms = 20;
+  std::atomic<std::size_t> seen = 0;
+  std::atomic<bool> stop = false;
+  std::thread reader([&] {
+    const auto request = api.request(net::Method::kGet, "/v1/jobs/" + job + "/logs?follow=true");
+    (void)api.client->stream(request, std::chrono::seconds(60), std::chrono::seconds(60),
+                             [&](std::string_view chunk) {
+                               seen += chunk.size();
+                               return !stop;
+                             });
+  });
+  EXPECT_TRUE(service::testing::eventually([&] { return seen > 0; }));
+  EXPECT_EQ(api.get("/v1/version").status, 200);
+  EXPECT_LT(seen, kBytes / 2);
+  stop = true;
+  reader.join();
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ listen:
   - {address: "::1", port: 0}
   - {address: 127.1.2.3, port: 80}
 limits: {connections: 100, connectionsPerTenant: 20, connectionsUnknown: 8, headerTime: 3s, memory: 32MiB,
-         requestsPerSecond: 7, requestBurst: 9}
+         handshakesPerSecond: 11, requestsPerSecond: 7, requestBurst: 9}
 audit: {file: /a/audit.log, size: 1MiB, files: 2}
 )",
                                    "f.yaml", "/r");
@@ -100,6 +100,7 @@ audit: {file: /a/audit.log, size: 1MiB, files: 2}
   EXPECT_EQ(config->api.connections, 100);
   EXPECT_EQ(config->api.connections_per_tenant, 20);
   EXPECT_EQ(config->api.connections_unknown, 8);
+  EXPECT_EQ(config->api.handshakes_per_second, 11);
   EXPECT_EQ(config->api.header_time_ms, 3'000);
   EXPECT_EQ(config->api.memory, 32 << 20);
   EXPECT_EQ(config->api.requests_per_second, 7);

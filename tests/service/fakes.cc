@@ -366,6 +366,10 @@ Result<void> FakeExecutor::set_aside(const AttemptKey& key) {
 }
 
 std::string FakeExecutor::log_path(const AttemptKey& key) const {
+  if (log_delay_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(log_delay_ms));
+  ++held_logs;
+  while (hold_logs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  --held_logs;
   return log_directory + "/" + key.job + "." + std::to_string(key.attempt);
 }
 

@@ -131,6 +131,11 @@ class FakeExecutor final : public Executor {
   std::atomic<bool> ignore_stop{false};
   std::atomic<bool> hold_prepare{false};  // prepare() blocks while it is set
   std::string log_directory;
+  // What is asked of a log waits so long, as for a slow disk; while logs are held, as for one that stands
+  // still.
+  std::atomic<int> log_delay_ms{0};
+  std::atomic<bool> hold_logs{false};
+  mutable std::atomic<int> held_logs{0};  // that wait now
   void set_owner(std::int64_t pid, const AttemptKey& key);
   std::atomic<bool> tells_owners{true};
 

@@ -270,6 +270,17 @@ TEST_F(ServiceTest, NamesAreUniqueAmongUnfinishedJobs) {
   const std::string next = machine.job("team-a", 1, R"(,"name":"train")");
   EXPECT_EQ(machine.service->job(kOperator, "team-a/train")->id, next);
   EXPECT_EQ(machine.service->job(kOperator, "train").error().reason, "job.ambiguous");
+  // Unfinished ones come first, also where others of that name have ended.
+  ASSERT_TRUE(machine.reaches(next, JobState::kRunning));
+  ASSERT_TRUE(machine.cancel("team-b/train"));
+  ASSERT_TRUE(eventually([&] {
+    const auto left = machine.service->job(kOperator, "train");
+    return left && left->id == next;
+  }));
+  machine.world.finish({next, 1}, Outcome::kSucceeded, 0);
+  ASSERT_TRUE(machine.reaches(next, JobState::kEnded));
+  EXPECT_EQ(machine.service->job(kOperator, "train").error().reason, "job.ambiguous") << "two have ended";
+  EXPECT_EQ(machine.service->job(kOperator, "training").error().reason, "job.unknown");
 }
 
 // Without this, half of a faulty file would count.

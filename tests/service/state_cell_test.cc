@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace tangram::service::testing {
 namespace {
@@ -44,6 +49,53 @@ TEST(StateCellTest, ACopyOfTheCoreIsThatOfItsInstant) {
   EXPECT_EQ(core_of(cell)->tenant_count(), 2U);
   cell.replace(State());
   EXPECT_EQ(core_of(cell)->tenant_count(), 0U) << "whatever version the new state has";
+}
+
+// Without it the memory of each copy would come from the kernel anew, page by page, under the lock.
+TEST(StateCellTest, ACopyThatNobodyReadsGivesItsMemoryToTheNext) {
+  StateCell cell;
+  put_tenant(cell, 0);
+  const Scheduler* const first = core_of(cell).get();
+  put_tenant(cell, 1);
+  auto second = core_of(cell);
+  EXPECT_EQ(second.get(), first);
+  EXPECT_EQ(second->tenant_count(), 2U);
+  put_tenant(cell, 2);
+  EXPECT_EQ(core_of(cell)->tenant_count(), 3U);
+  EXPECT_EQ(second->tenant_count(), 2U) << "it is still read";
+  cell.replace(State());
+  second.reset();
+  EXPECT_EQ(core_of(cell)->tenant_count(), 0U);
+}
+
+// Without it whoever reads piece after piece would have the lock again before the writer has woken up, and
+// the writer would wait for all the pieces.
+TEST(StateCellTest, WhoReadsAgainComesBehindTheWriter) {
+  StateCell cell;
+  std::atomic<bool> stop = false;
+  std::atomic<int> reads = 0;
+  std::thread reader([&] {
+    while (!stop) {
+      cell.read([&](const State&) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+        while (std::chrono::steady_clock::now() < end) {
+        }
+        ++reads;
+      });
+    }
+  });
+  std::vector<int> waited;
+  for (std::uint32_t i = 0; i < 21; ++i) {
+    const int before = reads;
+    put_tenant(cell, i);
+    waited.push_back(reads - before);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  stop = true;
+  reader.join();
+  // The median: a thread may always lose its processor for a while.
+  std::nth_element(waited.begin(), waited.begin() + 10, waited.end());
+  EXPECT_LE(waited[10], 3);
 }
 
 }  // namespace

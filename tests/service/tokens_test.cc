@@ -255,6 +255,28 @@ TEST_F(TokensTest, AreBounded) {
   EXPECT_LE(machine.service->tokens(kOperator)->items.size(), State::kEndedTokensMax + 3);
 }
 
+// Without this, tokens that have expired would come back by rotation beyond the number that there may be.
+TEST_F(TokensTest, OneThatHasExpiredComesBackWhereThereIsRoom) {
+  machine.stop();
+  machine.options.tokens_max = 2;
+  machine.start();
+  auto wanted = request("short", wire::Role::kViewer);
+  wanted.lifetime = wire::Lifetime{kDayMs};
+  const auto expired = must_create(wanted);
+  machine.clock.advance(kDayMs);
+  must_create(request("n1", wire::Role::kViewer));
+  must_create(request("n2", wire::Role::kViewer));
+  const auto refused = rotate(expired.id);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "tokens.full");
+  EXPECT_EQ(verdict(expired.secret), "token.expired");
+  EXPECT_TRUE(rotate("n1")) << "an active one has its place";
+  ASSERT_TRUE(revoke("n2"));
+  const auto back = rotate(expired.id);
+  ASSERT_TRUE(back) << back.error().to_string();
+  EXPECT_EQ(verdict(back->secret), "");
+}
+
 // Without this, nobody could tell later under which token a job was submitted or cancelled.
 TEST_F(TokensTest, TheJournalSaysWhichTokenDidIt) {
   const auto made = must_create(request("ci", wire::Role::kTenant, "team-a"));

@@ -1,0 +1,51 @@
+// How fast TLS handshakes may begin: of one network (net/listen.h), and of all together. Each costs the I/O
+// thread, which serves everybody, half a millisecond or more before anything is known of the peer; so whoever
+// makes a connection for each request, or none after its handshake, would hold up those who are known.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tangram::net {
+
+// Not thread-safe.
+class HandshakePace {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // After a rest so many seconds' worth may begin at once.
+  static constexpr std::chrono::seconds kRest{2};
+  // Beyond the pace a handshake waits for its turn, but not longer.
+  static constexpr std::chrono::seconds kWaitMax{1};
+  // Of all networks together, times that of one.
+  static constexpr std::size_t kNetworks = 4;
+
+  // `per_second`: of one network; above zero.
+  explicit HandshakePace(std::size_t per_second);
+
+  // How long a handshake of that network must wait before it begins; it counts from now on. None: too many
+  // wait already, and it does not count.
+  std::optional<Clock::duration> begin(std::string_view network, Clock::time_point now);
+
+  // Networks that are remembered: those that had a handshake in the last seconds.
+  std::size_t size() const { return networks_.size(); }
+
+ private:
+  // When all that began would have, evenly spaced.
+  using Paced = Clock::time_point;
+
+  static std::optional<Clock::duration> wait_of(Paced paced, Clock::time_point now);
+  void forget_rested(Clock::time_point now);
+
+  const Clock::duration space_;
+  const Clock::duration space_of_all_;
+  Paced all_{};
+  std::map<std::string, Paced, std::less<>> networks_;
+  std::size_t forget_above_ = 0;
+};
+
+}  // namespace tangram::net
