@@ -89,6 +89,10 @@ std::string npu_list(std::span<const std::uint32_t> npus);
 // "SIGKILL" for 9; "signal 63" for one without a usual name.
 std::string signal_name(std::int64_t signal, wire::Language language);
 
+// "4GiB, 2 AI cores"; "a slice of …"
+std::string slice_size(const wire::SliceRequest& slice, wire::Language language);
+std::string slice_request_text(const wire::SliceRequest& slice, wire::Language language);
+
 // The text, or "-" for none.
 std::string or_dash(const std::string& text);
 

@@ -66,7 +66,17 @@ class Narrator {
 
   std::string on_npus() const {
     if (event_.npus.empty()) return "";
+    if (!event_.template_name.empty()) {
+      return fill(say::kInSlice,
+                  {{"template", printable(event_.template_name)}, {"npus", npu_list(event_.npus)}});
+    }
     return fill(event_.npus.size() > 1 ? say::kOnNpus : say::kOnNpu, {{"npus", npu_list(event_.npus)}});
+  }
+
+  // An NPU that changes hands, or the part of it that a job has.
+  std::string of_npu(const wire::Text& whole, const wire::Text& part) const {
+    if (event_.template_name.empty()) return fill(whole, {{"npu", npu()}, {"job", job()}});
+    return fill(part, {{"template", printable(event_.template_name)}, {"npu", npu()}, {"job", job()}});
   }
 
   std::string attempt() const {
@@ -94,9 +104,10 @@ class Narrator {
   }
 
   std::string submitted() const {
-    const std::string npus =
-        count_of(event_.npus_requested, wire::view::kOneNpu, wire::view::kNpus, language_);
-    std::string text = fill(say::kWants, {{"job", job()}, {"npus", npus}});
+    const std::string wanted = event_.slice_requested ? slice_request_text(*event_.slice_requested, language_)
+                                                      : count_of(event_.npus_requested, wire::view::kOneNpu,
+                                                                 wire::view::kNpus, language_);
+    std::string text = fill(say::kWants, {{"job", job()}, {"npus", wanted}});
     if (event_.priority)
       text += fill(say::kPriority, {{"priority", wire::word(*event_.priority, language_)}});
     if (event_.state != JobState::kWaiting) return text;
@@ -112,7 +123,10 @@ class Narrator {
   std::string ended() const {
     const std::string text =
         fill(say::kHasEnded, {{"job", job()}, {"attempt", attempt()}, {"outcome", outcome()}});
-    return event_.outcome == Outcome::kSucceeded ? text : because(text);
+    // A job that was cancelled has no more to say than that.
+    const bool said =
+        event_.outcome && event_.message == wire::word(*event_.outcome, wire::Language::kEnglish);
+    return event_.outcome == Outcome::kSucceeded || said ? text : because(text);
   }
 
   std::string requeued() const {
@@ -174,9 +188,9 @@ class Narrator {
             say::kNpuHealth,
             {{"npu", npu()}, {"before", health(event_.health_before)}, {"now", health(event_.health)}});
       case EventType::kNpuAllocated:
-        return fill(say::kNpuAllocated, {{"npu", npu()}, {"job", job()}});
+        return of_npu(say::kNpuAllocated, say::kPartAllocated);
       case EventType::kNpuReleased:
-        return fill(say::kNpuReleased, {{"npu", npu()}, {"job", job()}});
+        return of_npu(say::kNpuReleased, say::kPartReleased);
       case EventType::kSliceMade:
         return fill(say::kSliceMade, {{"what", slice()}, {"job", job()}});
       case EventType::kSliceReturned:

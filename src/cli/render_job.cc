@@ -42,13 +42,10 @@ std::string time_text(const std::optional<TimeMs>& time) {
   return time ? format_time(*time) : "-";
 }
 
-std::string slice_text(const wire::SliceRequest& slice, Language language) {
-  std::string size = slice.memory ? format_bytes(*slice.memory) : std::string();
-  if (slice.ai_cores > 0) {
-    const std::string cores = count_of(slice.ai_cores, say::kOneAiCore, say::kAiCoresOf, language);
-    size += (size.empty() ? "" : ", ") + cores;
-  }
-  return wire::fill(say::kSliceOf, language, {{"size", size}});
+std::string slice_title(const wire::SliceView& slice, Language language) {
+  std::string shape = printable(slice.template_name);
+  if (!slice.id) return shape;
+  return wire::fill(say::kSliceWithId, language, {{"template", shape}, {"id", std::to_string(*slice.id)}});
 }
 
 // What became of a request for a slice.
@@ -56,9 +53,7 @@ std::string granted_text(const wire::JobView& view, Language language) {
   if (view.npus.empty()) return "-";
   if (!view.slice) return std::string(say::kWholeGranted.in(language));
   const wire::SliceView& slice = *view.slice;
-  std::string shape = printable(slice.template_name);
-  if (slice.id)
-    shape = wire::fill(say::kSliceWithId, language, {{"template", shape}, {"id", std::to_string(*slice.id)}});
+  const std::string shape = slice_title(slice, language);
   return wire::fill(say::kSliceGranted, language,
                     {{"template", shape},
                      {"npu", std::to_string(view.npus.front())},
@@ -68,7 +63,7 @@ std::string granted_text(const wire::JobView& view, Language language) {
 }
 
 std::string request_text(const wire::JobView& view, Language language) {
-  std::string text = view.slice_requested ? slice_text(*view.slice_requested, language)
+  std::string text = view.slice_requested ? slice_request_text(*view.slice_requested, language)
                                           : count_of(view.npus_requested, say::kOneNpu, say::kNpus, language);
   if (view.memory_per_npu)
     text += wire::fill(say::kMemoryPerNpu, language, {{"memory", format_bytes(*view.memory_per_npu)}});
@@ -140,6 +135,14 @@ std::string placed_sentence(const wire::JobView& view, Language language) {
   if (view.npus.empty())
     return wire::fill(say::kStateIs, language, {{"what", what}, {"job", job}, {"state", state}});
   const std::string primary = std::to_string(view.npus[0]);
+  if (view.slice) {
+    return wire::fill(say::kStateIn, language,
+                      {{"what", what},
+                       {"job", job},
+                       {"state", state},
+                       {"slice", slice_title(*view.slice, language)},
+                       {"npu", primary}});
+  }
   if (view.npus.size() == 1)
     return wire::fill(say::kStateOn, language,
                       {{"what", what}, {"job", job}, {"state", state}, {"npu", primary}});
@@ -169,6 +172,19 @@ std::string labels_text(const wire::JobView& view) {
 }
 
 }  // namespace
+
+std::string slice_size(const wire::SliceRequest& slice, Language language) {
+  std::string size = slice.memory ? format_bytes(*slice.memory) : std::string();
+  if (slice.ai_cores > 0) {
+    const std::string cores = count_of(slice.ai_cores, say::kOneAiCore, say::kAiCoresOf, language);
+    size += (size.empty() ? "" : ", ") + cores;
+  }
+  return size;
+}
+
+std::string slice_request_text(const wire::SliceRequest& slice, Language language) {
+  return wire::fill(say::kSliceOf, language, {{"size", slice_size(slice, language)}});
+}
 
 std::string or_dash(const std::string& text) {
   return text.empty() ? "-" : printable(text);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "cli/render.h"
@@ -98,21 +99,31 @@ std::vector<Table::Cell> row_of(const wire::NpuStatusView& npu, const Detail& de
           {or_dash(npu.health_note)}};
 }
 
-// "vir02 train-001, vir01 j-7": what an NPU is cut into, as far as the caller may know.
+// "vir02 (6GiB) train-001 of team-a, asked for 4GiB". Without tenant and request for whom the job is not.
+std::string slice_text(const wire::NpuSliceView& slice, wire::Language language) {
+  const std::string shape = or_dash(slice.template_name);
+  if (!slice.memory) {
+    const std::string id = slice.id ? std::to_string(*slice.id) : std::string();
+    return wire::fill(slice.residual ? say::kResidualOnNpu : say::kStrayOnNpu, language,
+                      {{"template", shape}, {"id", id}});
+  }
+  const std::string size = format_bytes(*slice.memory);
+  const std::string job = or_dash(slice.job_name.empty() ? slice.job : slice.job_name);
+  if (!slice.slice_requested)
+    return wire::fill(say::kSliceOnNpu, language, {{"template", shape}, {"size", size}, {"job", job}});
+  return wire::fill(say::kSliceOnNpuOf, language,
+                    {{"template", shape},
+                     {"size", size},
+                     {"job", job},
+                     {"tenant", printable(slice.tenant)},
+                     {"asked", slice_size(*slice.slice_requested, language)}});
+}
+
+// What an NPU is cut into, as far as the caller may know.
 std::string slices_text(const wire::NpuStatusView& npu, wire::Language language) {
   std::string text;
-  for (const wire::NpuSliceView& slice : npu.slices) {
-    const std::string shape = or_dash(slice.template_name);
-    const std::string id = slice.id ? std::to_string(*slice.id) : std::string();
-    const std::string job = or_dash(slice.job_name.empty() ? slice.job : slice.job_name);
-    if (!text.empty()) text += ", ";
-    if (slice.memory) {  // a job's
-      text += wire::fill(say::kSliceOnNpu, language, {{"template", shape}, {"job", job}});
-    } else {
-      text += wire::fill(slice.residual ? say::kResidualOnNpu : say::kStrayOnNpu, language,
-                         {{"template", shape}, {"id", id}});
-    }
-  }
+  for (const wire::NpuSliceView& slice : npu.slices)
+    text += (text.empty() ? "" : "; ") + slice_text(slice, language);
   return text;
 }
 
@@ -122,6 +133,11 @@ Table make_table(const wire::StatusView& view, const Detail& detail, const Canva
     table.add_row(row_of(npu, detail, canvas));
     if (npu.health != Health::kOk && !npu.health_note.empty() && !canvas.table.wide) {
       table.add_note(printable(npu.health_note), 5, Tone::kWarning);
+    }
+    if (npu.slice_requested && !canvas.table.wide) {
+      table.add_note(wire::fill(say::kWholeForSlice, canvas.language,
+                                {{"asked", slice_request_text(*npu.slice_requested, canvas.language)}}),
+                     5, Tone::kPlain);
     }
     if (!npu.slices.empty() && !canvas.table.wide) {
       table.add_note(slices_text(npu, canvas.language), 5, Tone::kPlain);
@@ -141,6 +157,14 @@ std::string footer(const wire::StatusView& view, const Canvas& canvas) {
                   {"queued", std::to_string(view.jobs_queued)},
                   {"driver", or_dash(view.driver_version)}});
   std::string text = wrap_text(line, canvas.width, 2) + '\n';
+  const auto cut = std::ranges::count_if(
+      view.npus, [](const wire::NpuStatusView& npu) { return npu.mode == NpuMode::kSliced; });
+  if (cut > 0) {
+    const std::string sentence = wire::fill(
+        say::kCutFooter, language,
+        {{"npus", count_of(cut, say::kOneNpu, say::kNpus, language)}, {"command", "tangram slices"}});
+    text += wrap_text(sentence, canvas.width, 2) + '\n';
+  }
   for (const std::string& wall : view.missing_walls) {
     const std::string sentence = wire::fill(say::kMissingWall, language, {{"wall", printable(wall)}});
     text += paint(canvas, Tone::kWarning, wrap_text(sentence, canvas.width, 2)) + '\n';

@@ -33,10 +33,16 @@ bool is_environment_name(std::string_view name) {
 // "4GiB", "4GiB,2": memory, and AI cores if it is to have more than come with it.
 Result<wire::SliceRequest> parse_slice(const SubmitArguments& arguments) {
   for (const auto& [option, value] :
-       {std::pair("--npus", &arguments.npus), std::pair("--memory", &arguments.memory)}) {
+       {std::pair("--npus", &arguments.npus), std::pair("--memory", &arguments.memory),
+        std::pair("--share", &arguments.share)}) {
     if (value->empty()) continue;
     return bad_option("--slice", arguments.slice, "cannot stand beside " + std::string(option),
                       "ask for a slice of one NPU, or for whole NPUs");
+  }
+  if (arguments.slice.starts_with("vir")) {
+    return bad_option(
+        "--slice", arguments.slice, "names a template; a slice is asked for by its memory",
+        "write for example --slice 4GiB or --slice 4GiB,2; tangram slices shows what each template has");
   }
   wire::SliceRequest slice;
   const std::size_t comma = arguments.slice.find(',');
@@ -138,6 +144,14 @@ Result<wire::JobSubmission> parse_request(const SubmitArguments& arguments) {
 }  // namespace
 
 Result<wire::LeaseRequest> parse_lease(const SubmitArguments& arguments) {
+  // The vendor's libraries name whole NPUs alone to a process that sees the machine's /dev.
+  if (!arguments.slice.empty() && !arguments.command.empty()) {
+    return bad_option(
+        "--slice", arguments.slice,
+        "cannot stand beside a program here, which would find the whole NPU and not its slice",
+        "run it as a job, tangram submit --slice; or hold the slice without a program and give its "
+        "device to a container");
+  }
   return parse_request(arguments);
 }
 

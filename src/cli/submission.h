@@ -37,7 +37,7 @@ struct SubmitArguments {
 // right. Whether the request can ever be met is for the service to say.
 Result<wire::JobSubmission> parse_submission(const SubmitArguments& arguments);
 
-// The same without a program and what belongs to one.
+// The same without what belongs to a job's program. One that runs beside the lease goes with no slice.
 Result<wire::LeaseRequest> parse_lease(const SubmitArguments& arguments);
 
 // A whole number from `least` to 2^53, digits only.

@@ -57,6 +57,7 @@ class JobInit {
   void reap();
   void signal_all(int signal_number) const;
   void report(const InitReport& message) const {
+    if (!channel_.valid()) return;  // nobody is there to hear it
     (void)send(channel_.get(), &message, sizeof message, MSG_NOSIGNAL);
   }
   void report_failure(InitReport::Kind kind, const std::string& text) const;
@@ -173,6 +174,7 @@ void JobInit::on_exec_pipe() {
 }
 
 void JobInit::on_command() {
+  if (!channel_.valid()) return;
   char command = 0;
   const ssize_t got = recv(channel_.get(), &command, 1, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;

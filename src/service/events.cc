@@ -115,6 +115,7 @@ class Narrator {
     view.kind = record.program.kind;
     view.priority = spec.priority;
     view.npus_requested = spec.request.npus;
+    view.slice_requested = slice_request_of(spec.request);
     view.state = status->state;
     // Without names and numbers: a job that joins others was not looked at.
     if (status->state == JobState::kWaiting) {
@@ -138,8 +139,9 @@ class Narrator {
     view.state = JobState::kStarting;
     view.attempt = record.attempt;
     view.npus = physical_ids(record.npus);
+    view.template_name = template_name_of(record.slice);
     tell_job(std::move(view), job_topic(record.job));
-    tell_npus(EventType::kNpuAllocated, record.job, record.attempt, record.npus);
+    tell_npus(EventType::kNpuAllocated, record.job, record.attempt, record.npus, record.slice);
   }
 
   void operator()(const AttemptRunning& record) {
@@ -147,6 +149,7 @@ class Narrator {
     view.state = JobState::kRunning;
     view.attempt = record.attempt;
     view.npus = physical_ids(subject().npus);
+    view.template_name = template_name_of(subject().slice);
     tell_job(std::move(view), job_topic(record.job));
   }
 
@@ -162,7 +165,7 @@ class Narrator {
     view.signal = record.signal;
     view.message = record.message;
     tell_job(std::move(view), job_topic(job));
-    tell_npus(EventType::kNpuReleased, job, record.input.attempt, subject().npus);
+    tell_npus(EventType::kNpuReleased, job, record.input.attempt, subject().npus, subject().slice);
   }
 
   void operator()(const wire::JobCancelledRecord& record) {
@@ -335,9 +338,15 @@ class Narrator {
     tell(std::move(view), std::move(topic), before_.path, before_.tenant_name);
   }
 
-  void tell_npus(EventType type, JobId job, std::int32_t attempt, const std::vector<NpuIndex>& npus) {
+  static std::string template_name_of(const std::optional<SlicePlacement>& slice) {
+    return slice ? slice->template_name : std::string();
+  }
+
+  void tell_npus(EventType type, JobId job, std::int32_t attempt, const std::vector<NpuIndex>& npus,
+                 const std::optional<SlicePlacement>& slice) {
     for (const NpuIndex index : npus) {
       EventView view = of_npu(type, index, job, attempt);
+      view.template_name = template_name_of(slice);
       tell_job(std::move(view), npu_topic(physical_id(index)));
     }
   }

@@ -77,17 +77,25 @@ std::string granted_text(const Request& request, const SliceOption& option, cons
                      {"why", why}});
 }
 
+// Chips differ in size under the same names of templates.
+bool is_given(const Scheduler& core, const JobStarted& start, const SliceOption& option) {
+  const auto npu = core.npu(start.npus.front());
+  if (npu && npu->report.chip != option.chip) return false;
+  if (!start.slice) {
+    return option.grant.kind == SliceGrant::Kind::kWhole &&
+           (!npu || npu->report.memory == option.grant.memory);
+  }
+  const auto& names = option.templates;
+  return std::find(names.begin(), names.end(), start.slice->template_name) != names.end() &&
+         start.slice->memory == option.grant.memory && start.slice->ai_cores == option.grant.ai_cores;
+}
+
 std::string slice_granted(const Scheduler& core, const Request& request, const JobStarted* start,
                           Language language) {
   const std::vector<SliceOption> options = core.slice_options(request);
-  const auto is_given = [&](const SliceOption& option) {
-    if (start == nullptr) return true;
-    const bool whole = option.grant.kind == SliceGrant::Kind::kWhole;
-    if (!start->slice) return whole;
-    const auto& names = option.templates;
-    return std::find(names.begin(), names.end(), start->slice->template_name) != names.end();
-  };
-  const auto given = std::find_if(options.begin(), options.end(), is_given);
+  const auto given = std::find_if(options.begin(), options.end(), [&](const SliceOption& option) {
+    return start == nullptr || is_given(core, *start, option);
+  });
   if (given == options.end()) return {};
   const bool placed = start != nullptr && start->slice;
   return granted_text(request, *given,
@@ -214,13 +222,10 @@ wire::FitView make_fit(const FitQuestion& question, const wire::Names& names, Ti
   wire::FitView view;
   view.tenant = question.tenant;
   view.priority = question.spec.priority;
-  std::optional<Bytes> memory;
-  if (request.memory_per_npu.count > 0) memory = request.memory_per_npu;
-  if (request.kind == RequestKind::kSlice) {
-    view.slice_requested = wire::SliceRequest{memory, request.ai_cores};
-  } else {
+  view.slice_requested = slice_request_of(request);
+  if (!view.slice_requested) {
     view.npus_requested = request.npus;
-    view.memory_per_npu = memory;
+    if (request.memory_per_npu.count > 0) view.memory_per_npu = request.memory_per_npu;
   }
   if (question.refusal) {
     answer_never(*question.refusal, language, view);

@@ -40,10 +40,22 @@ void fill_from_look(CutSlice& slice) {
   if (slice.vgroup == kNoVgroup) slice.vgroup = vgroup_of(*slice.seen);
 }
 
+bool shows(const DeviceNpu* reading, std::uint32_t id) {
+  if (reading == nullptr || !reading->slicing.slices.valid) return false;
+  return std::ranges::any_of(reading->slicing.slices.value,
+                             [id](const DeviceSlice& slice) { return slice.id == id; });
+}
+
+// A report keeps an NPU that has refused a cut from being given, under an id that stands for no slice.
+bool is_trace_of_refusal(const StraySlice& stray, const DeviceNpu* reading) {
+  return stray.residual && stray.template_name.empty() && !shows(reading, stray.id);
+}
+
 std::vector<CutSlice> slices_on(const OwnSlices& own, const NpuView& npu, const DeviceNpu* reading) {
   Unclaimed unclaimed(reading);
   std::vector<CutSlice> strays;
   for (const StraySlice& stray : npu.report.strays) {
+    if (is_trace_of_refusal(stray, reading)) continue;
     CutSlice& slice = strays.emplace_back();
     slice.standing =
         own.ended.contains(stray.id) ? wire::SliceStanding::kResidual : wire::SliceStanding::kForeign;
@@ -113,6 +125,8 @@ NpuCuts look_at_cuts(const OwnSlices& own, const CutRules& rules, const NpuView&
                      const DeviceNpu* reading) {
   NpuCuts cuts;
   cuts.slices = slices_on(own, npu, reading);
+  cuts.resting = std::ranges::any_of(
+      npu.report.strays, [reading](const StraySlice& stray) { return is_trace_of_refusal(stray, reading); });
   const Catalog& catalog = *rules.catalog();
   cuts.chip = chip_of(catalog, npu.report, reading);
   if (cuts.chip == kNoChip) return cuts;

@@ -32,6 +32,7 @@ struct NpuCuts {
   std::vector<CutSlice> slices;  // of jobs, then those of nobody, then others; each ascending by id
   std::uint32_t chip = kNoChip;  // of the catalogue
   SliceState state = kNoState;   // kNoState: no mix of that chip
+  bool resting = false;          // it has just refused a cut, and is not asked again at once
   SliceMix mix;                  // with a state: it; else the templates that are known, as tight as can be
 };
 

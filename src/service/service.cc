@@ -300,7 +300,8 @@ wire::StatusView Service::status(const Caller& caller) const {
 
 Result<wire::SlicesView> Service::slices(const Caller& caller, const SlicesQuery& query) const {
   const auto state = impl_->cell.snapshot();
-  return make_slices(*state, impl_->options, caller, impl_->current_look().readings, query);
+  return make_slices(*state, impl_->options, caller, impl_->current_look().readings,
+                     impl_->executor.gives_private_devices(), query);
 }
 
 Result<wire::FitView> Service::fit(const Caller& caller, const wire::LeaseRequest& request) const {

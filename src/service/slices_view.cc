@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "service/cutting.h"
 #include "service/npu_cuts.h"
 #include "wire/sentences.h"
 #include "wire/slice_texts.h"
@@ -19,15 +20,18 @@ constexpr std::int32_t kMilli = 1'000;
 class NpuSlices {
  public:
   NpuSlices(const State& state, const Caller& caller, const DeviceReadings& readings, const CutRules& rules,
-            const NpuView& npu)
+            bool private_devices, const NpuView& npu)
       : state_(state),
         caller_(caller),
         readings_(readings),
+        private_devices_(private_devices),
         npu_(npu),
         reading_(find_reading(readings, npu.report.physical_id)),
         id_(std::to_string(npu.report.physical_id)),
         cuts_(look_at_cuts(own_slices(state), rules, npu, reading_)),
-        chip_(cuts_.chip == kNoChip ? nullptr : &rules.catalog()->chip(cuts_.chip)) {}
+        catalog_(*rules.catalog()),
+        chip_(cuts_.chip == kNoChip ? nullptr : &catalog_.chip(cuts_.chip)),
+        obstacle_(find_obstacle()) {}
 
   wire::NpuSlicesView view(const std::vector<std::string>& asked) const {
     const NpuReport& report = npu_.report;
@@ -48,7 +52,7 @@ class NpuSlices {
     for (const CutSlice& slice : cuts_.slices) view.slices.push_back(slice_view(slice));
     // The state tells of every slice, the report only of those that the core was told of.
     if (!view.slices.empty() && view.mode == NpuMode::kFree) view.mode = NpuMode::kSliced;
-    view.note = note();
+    if (obstacle_) view.note = obstacle_->message;
     if (chip_ != nullptr && cuts_.state != kNoState) {
       view.free_ai_cores = npu_.job.valid() ? 0 : chip_->table.free_ai_cores(cuts_.state);
     }
@@ -102,34 +106,35 @@ class NpuSlices {
     return shape < chip_->model.templates.size() ? &chip_->model.templates[shape] : nullptr;
   }
 
-  std::string note() const {
-    const std::string shown_chip = npu_.report.chip.empty() ? "-" : npu_.report.chip;
-    if (chip_ == nullptr)
-      return wire::fill(say::kNotKnownChip, language(), {{"npu", id_}, {"chip", shown_chip}});
-    if (reading_ != nullptr && !reading_->slicing.slices.valid) {
-      const std::string why = wire::translated(reading_->slicing.note, language());
-      return wire::fill(say::kNotRead, language(), {{"npu", id_}, {"why", why.empty() ? "-" : why}});
-    }
-    if (readings_.slices_for_containers.valid && !readings_.slices_for_containers.value)
-      return std::string(say::kForMachines.in(language()));
-    if (npu_.report.health != Health::kOk) return wire::fill(say::kNotHealthy, language(), {{"npu", id_}});
-    if (npu_.job.valid()) return wire::fill(say::kIsWhole, language(), {{"npu", id_}});
-    if (cuts_.state == kNoState) return wire::fill(say::kNotKnownMix, language(), {{"npu", id_}});
-    return npu_.report.cuttable ? std::string() : wire::fill(say::kNotOffered, language(), {{"npu", id_}});
+  wire::ReasonView rule(std::string_view code, const wire::Text& text, wire::Places places = {}) const {
+    return wire::make_rule(code, wire::fill(text, language(), places), language());
   }
 
-  // What forbids any cut here, however small.
-  std::optional<wire::ReasonView> obstacle() const {
-    if (chip_ == nullptr) return wire::make_rule("slice.rule.no_chip", note(), language());
-    if (npu_.job.valid()) {
-      return wire::make_rule("slice.rule.whole", wire::fill(say::kIsWhole, language(), {{"npu", id_}}),
-                             language());
+  // What forbids any cut here, however small: of the chip first, then what may pass.
+  std::optional<wire::ReasonView> find_obstacle() const {
+    constexpr std::string_view kUnavailable = "slice.rule.unavailable";
+    const std::string shown_chip = npu_.report.chip.empty() ? "-" : npu_.report.chip;
+    if (chip_ == nullptr)
+      return rule("slice.rule.no_chip", say::kNotKnownChip, {{"npu", id_}, {"chip", shown_chip}});
+    if (reading_ != nullptr && !reading_->slicing.slices.valid) {
+      const std::string why = wire::translated(reading_->slicing.note, language());
+      return rule(kUnavailable, say::kNotRead, {{"npu", id_}, {"why", why.empty() ? "-" : why}});
     }
-    if (cuts_.state == kNoState) {
-      return wire::make_rule("slice.rule.no_mix", wire::fill(say::kNotKnownMix, language(), {{"npu", id_}}),
-                             language());
-    }
-    return std::nullopt;
+    if (readings_.slices_for_containers.valid && !readings_.slices_for_containers.value)
+      return rule(kUnavailable, say::kForMachines);
+    if (npu_.report.health != Health::kOk) return rule(kUnavailable, say::kNotHealthy, {{"npu", id_}});
+    if (npu_.job.valid()) return rule("slice.rule.whole", say::kIsWhole, {{"npu", id_}});
+    if (cuts_.resting) return rule(kUnavailable, say::kRests, {{"npu", id_}});
+    if (cuts_.state == kNoState) return rule("slice.rule.no_mix", say::kNotKnownMix, {{"npu", id_}});
+    if (npu_.report.cuttable) return std::nullopt;
+    return rule(kUnavailable, say::kNotOffered, {{"npu", id_}, {"why", why_not_offered()}});
+  }
+
+  std::string why_not_offered() const {
+    if (reading_ == nullptr) return "-";
+    const auto set = template_set_of(*reading_, readings_, &npu_.report, {catalog_, private_devices_});
+    // What has changed since the last report is told with the next.
+    return set ? "-" : wire::translated(set.error().message, language());
   }
 
   std::vector<wire::ReasonView> rules_broken_by(const SliceMix& mix) const {
@@ -141,7 +146,6 @@ class NpuSlices {
 
   void add_cuts(wire::NpuSlicesView& view) const {
     if (chip_ == nullptr) return;
-    const auto blocked = obstacle();
     for (std::uint32_t shape = 0; shape < chip_->model.templates.size(); ++shape) {
       const SliceTemplate& known = chip_->model.templates[shape];
       if (!known.offered) continue;
@@ -151,8 +155,8 @@ class NpuSlices {
       cut.ai_cpus = known.ai_cpus();
       cut.memory = known.memory;
       cut.usable_memory = known.usable_memory;
-      if (blocked) {
-        cut.rules = {*blocked};
+      if (obstacle_) {
+        cut.rules = {*obstacle_};
         continue;
       }
       cut.room = chip_->table.room(cuts_.state, shape);
@@ -163,8 +167,8 @@ class NpuSlices {
   wire::SliceMixView mix_view(const std::vector<std::string>& asked) const {
     wire::SliceMixView view;
     view.templates = asked;
-    if (const auto blocked = obstacle()) {
-      view.rules = {*blocked};
+    if (obstacle_) {
+      view.rules = {*obstacle_};
       return view;
     }
     const auto standing = static_cast<std::int64_t>(cuts_.slices.size());
@@ -198,24 +202,28 @@ class NpuSlices {
   const State& state_;
   const Caller& caller_;
   const DeviceReadings& readings_;
+  const bool private_devices_;
   const NpuView& npu_;
   const DeviceNpu* reading_;
   const std::string id_;
   const NpuCuts cuts_;
+  const Catalog& catalog_;
   const Catalog::Chip* chip_;
+  const std::optional<wire::ReasonView> obstacle_;
 };
 
 }  // namespace
 
 Result<wire::SlicesView> make_slices(const State& state, const Options& options, const Caller& caller,
-                                     const DeviceReadings& readings, const SlicesQuery& query) {
+                                     const DeviceReadings& readings, bool private_devices,
+                                     const SlicesQuery& query) {
   wire::SlicesView view;
   view.node = options.node;
   const CutRules rules(state.core().catalog());
   const std::vector<NpuView> npus = state.core().npus();
   for (const NpuView& npu : npus) {
     if (query.npu && npu.report.physical_id != *query.npu) continue;
-    view.npus.push_back(NpuSlices(state, caller, readings, rules, npu).view(query.cut));
+    view.npus.push_back(NpuSlices(state, caller, readings, rules, private_devices, npu).view(query.cut));
   }
   if (query.npu && view.npus.empty()) {
     return fail(Code::kNotFound, "npu.unknown", "no NPU " + std::to_string(*query.npu),

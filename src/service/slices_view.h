@@ -18,7 +18,9 @@ struct SlicesQuery {
 };
 
 // Whose a slice is, is for who may see the job; that it is there is no secret. kNotFound "npu.unknown".
+// `private_devices`: Executor::gives_private_devices.
 Result<wire::SlicesView> make_slices(const State& state, const Options& options, const Caller& caller,
-                                     const DeviceReadings& readings, const SlicesQuery& query);
+                                     const DeviceReadings& readings, bool private_devices,
+                                     const SlicesQuery& query);
 
 }  // namespace tangram::service

@@ -71,13 +71,17 @@ std::vector<wire::NpuSliceView> slices_of(const State& state, const Caller& call
     view.tenant = names.tenant(status->spec.tenant);
     view.job = format_job_id(slice.job);
     view.job_name = names.job(slice.job);
+    view.slice_requested = slice_request_of(status->spec.request);
   }
   for (const StraySlice& stray : npu.report.strays) {
     wire::NpuSliceView& view = slices.emplace_back();
     view.template_name = stray.template_name;
     view.vgroup = vgroup_of(stray.vgroup);
     view.id = stray.id;
-    view.residual = stray.residual;
+    // One without a template that nothing uses is the trace of a refused cut, and nobody else's either.
+    const auto own = state.slices().find(stray.id);
+    view.residual =
+        own != state.slices().end() ? own->second.ended : stray.residual && stray.template_name.empty();
   }
   return slices;
 }
@@ -92,11 +96,8 @@ wire::JobView view_of(const JobStatus& status, const wire::JobProgram& program, 
   view.priority = spec.priority;
   view.state = status.state;
   view.npus_requested = spec.request.npus;
-  if (spec.request.kind == RequestKind::kSlice) {
-    view.slice_requested = wire::SliceRequest{asked_memory(spec.request), spec.request.ai_cores};
-  } else {
-    view.memory_per_npu = asked_memory(spec.request);
-  }
+  view.slice_requested = slice_request_of(spec.request);
+  if (!view.slice_requested) view.memory_per_npu = asked_memory(spec.request);
   if (status.slice) {
     view.slice = wire::SliceView{status.slice->template_name,     status.slice->memory,
                                  status.slice->usable_memory,     status.slice->ai_cores,
@@ -195,6 +196,11 @@ wire::Names names_of(const State& state, const Caller& caller) {
   return names;
 }
 
+std::optional<wire::SliceRequest> slice_request_of(const Request& request) {
+  if (request.kind != RequestKind::kSlice) return std::nullopt;
+  return wire::SliceRequest{asked_memory(request), request.ai_cores};
+}
+
 wire::JobView make_job_view(const State& state, JobId job, Language language, std::int64_t position) {
   if (const auto ended = state.ended(job)) return ended_view(*ended, language);
   const auto status = state.core().job(job);
@@ -270,6 +276,7 @@ wire::StatusView make_status(const State& state, const Options& options, const C
       entry.tenant = names.tenant(status->spec.tenant);
       entry.job = format_job_id(npu.job);
       entry.job_name = names.job(npu.job);
+      entry.slice_requested = slice_request_of(status->spec.request);
       entry.memory_used_by_job = memory_used_by(readings, entry.npu, entry.job);
     }
     entry.slices = slices_of(state, caller, npu);

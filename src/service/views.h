@@ -39,6 +39,9 @@ wire::Names names_of(const State& state);
 wire::Names names_of(const State& state, const Caller& caller);
 
 // The job must be known. `position` is 0 when it is not asked for or the job is not queued.
+// None: it asks for whole NPUs.
+std::optional<wire::SliceRequest> slice_request_of(const Request& request);
+
 wire::JobView make_job_view(const State& state, JobId job, wire::Language language,
                             std::int64_t position = 0);
 

@@ -37,10 +37,12 @@ constexpr std::array<ReasonTemplate, 26> kTemplates = {{
     {ReasonCode::kQuotaMemoryPerNpu, true,
      "the job needs {asked} per NPU and tenant {tenant} allows at most {limit} per NPU",
      "任务每个 NPU 需要 {asked}，租户 {tenant} 每个 NPU 最多允许 {limit}",
-     "submit it with --memory {limit_option} or less, or ask the operator to raise spec.quota.memoryPerNpu: "
+     "submit it with {memory_option} {limit_option} or less, or ask the operator to raise "
+     "spec.quota.memoryPerNpu: "
      "tangram "
      "quota {plain_tenant}",
-     "以 --memory {limit_option} 或更小的值提交，或请管理员提高 spec.quota.memoryPerNpu：tangram quota "
+     "以 {memory_option} {limit_option} 或更小的值提交，或请管理员提高 spec.quota.memoryPerNpu：tangram "
+     "quota "
      "{plain_tenant}"},
     {ReasonCode::kQuotaRunTime, true,
      "the job's time limit is {asked} and tenant {tenant} allows at most {limit}",

@@ -61,12 +61,13 @@ struct EventView {
   std::int32_t attempt = 0;
   std::optional<Priority> priority;
   std::int64_t npus_requested = 0;
-  std::int64_t jobs = 0;  // kJobWaiting: how many wait alike; `job` is one of them
+  std::optional<SliceRequest> slice_requested;  // of one NPU, instead
+  std::int64_t jobs = 0;                        // kJobWaiting: how many wait alike; `job` is one of them
   std::optional<ReasonView> reason;
   std::vector<std::uint32_t> npus;     // physical ids, of a job
   std::optional<std::uint32_t> npu;    // physical id, of an NPU's own event, and of a slice's
   std::optional<std::uint32_t> slice;  // vNPU id of the driver
-  std::string template_name;           // of the slice
+  std::string template_name;           // of the slice; also where a job starts, or an NPU is given, in part
   std::string node;
   std::string chip;
   std::optional<Health> health;

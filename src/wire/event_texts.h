@@ -11,6 +11,7 @@ inline constexpr Text kTitleOf{"{job} of {tenant}", "租户 {tenant} 的任务 {
 inline constexpr Text kJob{"job {title}", "{title}"};
 inline constexpr Text kOnNpu{" on NPU {npus}", "，位于 NPU {npus}"};
 inline constexpr Text kOnNpus{" on NPUs {npus}", "，位于 NPU {npus}"};
+inline constexpr Text kInSlice{" in {template} of NPU {npus}", "，位于 NPU {npus} 的 {template}"};
 inline constexpr Text kAttempt{" (attempt {attempt})", "（第 {attempt} 次尝试）"};
 
 // ---- jobs
@@ -42,6 +43,10 @@ inline constexpr Text kNpuGone{"{npu} is gone; health before: {health}",
 inline constexpr Text kNpuHealth{"{npu} has changed from {before} to {now}",
                                  "{npu} 的健康状态由{before}变为{now}"};
 inline constexpr Text kNpuAllocated{"{npu} is given to {job}", "{npu} 已分配给{job}"};
+inline constexpr Text kPartAllocated{"{template} of {npu} is given to {job}",
+                                     "{npu} 的 {template} 已分配给{job}"};
+inline constexpr Text kPartReleased{"{template} of {npu} is returned by {job}",
+                                    "{job} 已归还 {npu} 的 {template}"};
 inline constexpr Text kNpuReleased{"{npu} is returned by {job}", "{job} 已归还 {npu}"};
 inline constexpr Text kSlice{"slice {slice} ({template}) of {npu}", "{npu} 的切片 {slice}（{template}）"};
 inline constexpr Text kSliceMade{"{what} is cut for {job}", "已为{job}切分{what}"};

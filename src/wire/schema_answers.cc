@@ -152,6 +152,8 @@ const Table<NpuSliceView>& npu_slice_view_table() {
           optional("tenant", &NpuSliceView::tenant, text(), "who holds it; left out: not for this caller"),
           optional("job", &NpuSliceView::job, text(), "id of its job"),
           optional("jobName", &NpuSliceView::job_name, text(), "its name"),
+          optional("sliceRequested", &NpuSliceView::slice_requested, object(slice_request_table()),
+                   "what the job has asked for"),
       },
       nullptr};
   return table;
@@ -181,6 +183,8 @@ const Table<NpuStatusView>& npu_status_view_table() {
                    "who holds it; left out: nobody, or not for this caller"),
           optional("job", &NpuStatusView::job, text(), "id of the job that holds it"),
           optional("jobName", &NpuStatusView::job_name, text(), "its name"),
+          optional("sliceRequested", &NpuStatusView::slice_requested, object(slice_request_table()),
+                   "what the job has asked for, and has got all of the NPU; left out: whole NPUs"),
           optional("slices", &NpuStatusView::slices, list(object(npu_slice_view_table()), kAny),
                    "those of jobs, then those of nobody and of others; left out: it is not cut"),
       },

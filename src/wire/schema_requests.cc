@@ -85,9 +85,9 @@ void check_job_name(Reader& reader, const Node& node, const JobSubmission& job) 
 }
 
 constexpr std::string_view kSliceRule = R"({"not":{"required":["slice"],"anyOf":[{"required":["memory"]},)"
+                                        R"({"required":["share"]},)"
                                         R"({"required":["npus"],"properties":{"npus":{"minimum":2}}}]}})";
-constexpr std::string_view kSliceSizeRule =
-    R"({"anyOf":[{"required":["memory"]},{"required":["aiCores"],"properties":{"aiCores":{"minimum":1}}}]})";
+constexpr std::string_view kSliceSizeRule = R"({"anyOf":[{"required":["memory"]},{"required":["aiCores"]}]})";
 
 // A slice is of one NPU, and says itself how much it needs.
 void check_slice(Reader& reader, const Node& node, const JobSubmission& job) {
@@ -100,6 +100,7 @@ void check_slice(Reader& reader, const Node& node, const JobSubmission& job) {
   };
   if (job.npus != 1) refuse("npus");
   if (job.memory) refuse("memory");
+  if (job.share) refuse("share");
   if (job.slice->memory || job.slice->ai_cores > 0) return;
   const PathScope scope(reader, "slice");
   const Node* at = node.find("slice");
@@ -267,7 +268,7 @@ const Table<SliceRequest>& slice_request_table() {
       {
           optional("memory", &SliceRequest::memory, job_memory_text(),
                    "nominal; left out: as much as comes with the cores"),
-          optional("aiCores", &SliceRequest::ai_cores, int32_range(0, 1'000'000),
+          optional("aiCores", &SliceRequest::ai_cores, int32_range(1, 1'000'000),
                    "left out: as many as come with the memory"),
       },
       nullptr,

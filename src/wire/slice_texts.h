@@ -23,7 +23,7 @@ inline constexpr Text kTooManyVgroupCores{
     "AI cores with those that single cores withhold in their vGroups: {needed} needed, and the chip has "
     "{available}",
     "算上单核切片在 vGroup 中占住的 AI Core：需要 {needed} 个，芯片共有 {available} 个"};
-inline constexpr Text kIsWhole{"NPU {npu} is in use whole, and is cut when that has ended",
+inline constexpr Text kIsWhole{"NPU {npu} is in use whole; it can be cut once that job has ended",
                                "NPU {npu} 正被整个占用，结束后才能切分"};
 inline constexpr Text kNoSuchTemplate{"{template} is no template of {model}; there are: {known}",
                                       "{template} 不是 {model} 的模板；可用的有：{known}"};
@@ -45,8 +45,10 @@ inline constexpr Text kForMachines{"the driver cuts for virtual machines, not fo
                                    "驱动按虚拟机模式切分，而不是容器模式"};
 inline constexpr Text kNotRead{"the driver does not tell the slices of NPU {npu}: {why}",
                                "驱动没有给出 NPU {npu} 的切片：{why}"};
-inline constexpr Text kNotOffered{"this daemon does not cut NPU {npu} for jobs",
-                                  "此守护进程不为任务切分 NPU {npu}"};
+inline constexpr Text kNotOffered{"this daemon does not cut NPU {npu} for jobs: {why}",
+                                  "此守护进程不为任务切分 NPU {npu}：{why}"};
+inline constexpr Text kRests{"NPU {npu} has just refused a cut, and is asked again within seconds",
+                             "NPU {npu} 刚刚拒绝了一次切分，几秒后再试"};
 
 // ---- what a request comes to
 inline constexpr Text kWholeGranted{"{npus} whole, each of {chip} with {memory} and {cores} AI cores",

@@ -173,6 +173,10 @@ std::string counted(std::int64_t count, Language language) {
   return std::to_string(count) + (count == 1 ? " is" : " are");
 }
 
+bool is_slice(const JobSpec& spec) {
+  return spec.request.kind == RequestKind::kSlice;
+}
+
 std::string fill(std::string_view text, const JobSpec& spec, const Blocker& blocker, const Names& names,
                  Language language) {
   const Dimension dimension = dimension_of(blocker);
@@ -189,6 +193,7 @@ std::string fill(std::string_view text, const JobSpec& spec, const Blocker& bloc
   set("used", [&] { return bare_amount(dimension, blocker.used); });
   set("limit", [&] { return format_amount(dimension, blocker.limit, language); });
   set("limit_option", [&] { return bare_amount(dimension, blocker.limit); });
+  set("memory_option", [&] { return is_slice(spec) ? "--slice" : "--memory"; });
   set("free", [&] { return counted(blocker.free, language); });
   set("unhealthy", [&] { return counted(blocker.unhealthy, language); });
   set("unhealthy_npus", [&] { return unhealthy_phrase(blocker, names, language); });
@@ -265,10 +270,11 @@ Details details_of(const Request& request, const Blocker& blocker, const Names& 
     details.emplace_back("free", blocker.free);
     details.emplace_back("unhealthy", blocker.unhealthy);
     if (blocker.cut > 0) details.emplace_back("cut", blocker.cut);
-    if (request.kind == RequestKind::kSlice) {
-      details.emplace_back("sliceMemory", request.memory_per_npu.count);
-      details.emplace_back("sliceAiCores", std::int64_t{request.ai_cores});
-    }
+  }
+  const bool of_size = is_capacity || blocker.reason == ReasonCode::kQuotaMemoryPerNpu;
+  if (of_size && request.kind == RequestKind::kSlice) {
+    details.emplace_back("sliceMemory", request.memory_per_npu.count);
+    details.emplace_back("sliceAiCores", std::int64_t{request.ai_cores});
   }
   if (blocker.kept_for.valid()) details.emplace_back("keptFor", format_job_id(blocker.kept_for));
   if (!blocker.holders.empty()) {

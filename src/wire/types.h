@@ -170,6 +170,7 @@ struct NpuSliceView {
   std::string tenant;               // as of an NPU
   std::string job;
   std::string job_name;
+  std::optional<SliceRequest> slice_requested;  // by that job
 
   friend bool operator==(const NpuSliceView&, const NpuSliceView&) = default;
 };
@@ -190,7 +191,8 @@ struct NpuStatusView {
   std::string tenant;                       // who holds it; empty: nobody, or not for this caller's eyes
   std::string job;                          // id
   std::string job_name;
-  std::vector<NpuSliceView> slices;  // those of jobs, then others
+  std::optional<SliceRequest> slice_requested;  // by that job, which got all of the NPU
+  std::vector<NpuSliceView> slices;             // those of jobs, then others
 
   friend bool operator==(const NpuStatusView&, const NpuStatusView&) = default;
 };

@@ -74,7 +74,7 @@ inline constexpr Text kCutIsLegal{"yes: {templates} can be cut beside what stand
 inline constexpr Text kCutIsIllegal{"no: {templates} cannot be cut beside what stands there",
                                     "不可以：{templates} 不能在现有切片之外切出"};
 inline constexpr Text kListComma{", ", "、"};
-inline constexpr Text kAndMoreRules{"{rule} (and {count} more)", "{rule}（另有 {count} 条）"};
+inline constexpr Text kAndMoreRules{"{rule} (more rules: {count})", "{rule}（另有 {count} 条）"};
 
 // ---- fit, doctor
 inline constexpr Text kWouldGet{"would get: {what}", "将得到：{what}"};
@@ -105,6 +105,8 @@ inline constexpr Text kStateAt{"{what} {job} is {state} at position {position}",
                                "{what} {job} {state}，队列位置 {position}"};
 inline constexpr Text kStateOn{"{what} {job} is {state} on NPU {npu}",
                                "{what} {job} {state}，位于 NPU {npu}"};
+inline constexpr Text kStateIn{"{what} {job} is {state} in {slice} of NPU {npu}",
+                               "{what} {job} {state}，位于 NPU {npu} 的 {slice}"};
 inline constexpr Text kStateOnSeveral{
     "{what} {job} is {state} on NPUs {npus} (primary device: NPU {primary})",
     "{what} {job} {state}，位于 NPU {npus}（主设备：NPU {primary}）"};
@@ -155,7 +157,11 @@ inline constexpr Text kWholeGranted{"the whole NPU: no template is large enough"
                                     "整个 NPU：没有足够大的模板"};
 // "vir04 (slice 212)".
 inline constexpr Text kSliceWithId{"{template} (slice {id})", "{template}（切片 {id}）"};
-inline constexpr Text kSliceOnNpu{"{template} {job}", "{template} {job}"};
+inline constexpr Text kSliceOnNpu{"{template} ({size}) {job}", "{template}（{size}）{job}"};
+inline constexpr Text kSliceOnNpuOf{"{template} ({size}) {job} of {tenant}, asked for {asked}",
+                                    "{template}（{size}）{tenant} 的 {job}，请求 {asked}"};
+inline constexpr Text kWholeForSlice{"whole, where {asked} was asked for: no template is large enough",
+                                     "请求的是 {asked}：没有足够大的模板，分配了整个 NPU"};
 inline constexpr Text kResidualOnNpu{"{template} (slice {id}): nobody's, not returned yet",
                                      "{template}（切片 {id}）：无主，尚未回收"};
 inline constexpr Text kStrayOnNpu{"{template} (slice {id}): of somebody else",
@@ -187,6 +193,8 @@ inline constexpr Text kNoNpusKnown{"No NPUs are known on this machine. See what 
 inline constexpr Text kStatusFooter{
     "{free} of {npus} free · {running} running, {queued} in the queue · driver {driver}",
     "共 {npus}，空闲 {free} 个 · {running}运行中，{queued} 个在队列中 · 驱动 {driver}"};
+inline constexpr Text kCutFooter{"in slices: {npus}; what is left there: {command}",
+                                 "已切分：{npus}；剩余部分：{command}"};
 inline constexpr Text kMissingWall{"missing wall: {wall}", "缺少隔离墙：{wall}"};
 
 // ---- quotas

@@ -62,6 +62,11 @@ TEST(RenderEvent, WaysOfAJobAreSentences) {
   view.npus_requested = 2;
   view.priority = Priority::kHigh;
   EXPECT_EQ(line(view), "job.submitted   job train-001 (j-17) of team-a wants 2 NPUs, priority high");
+  view.slice_requested = wire::SliceRequest{Bytes::gib(4), 2};
+  EXPECT_EQ(
+      line(view),
+      "job.submitted   job train-001 (j-17) of team-a wants a slice of 4GiB, 2 AI cores, priority high");
+  view.slice_requested.reset();
   view.state = JobState::kWaiting;
   view.reason = wire::ReasonView{"quota.npus.exceeded", "no quota is left", "", {}};
   EXPECT_EQ(line(view),
@@ -83,6 +88,9 @@ TEST(RenderEvent, WaysOfAJobAreSentences) {
   view.attempt = 1;
   view.npus = {3};
   EXPECT_EQ(line(view), "job.running     job train-001 (j-17) of team-a runs on NPU 3");
+  view.template_name = "vir02";
+  EXPECT_EQ(line(view), "job.running     job train-001 (j-17) of team-a runs in vir02 of NPU 3");
+  view.template_name.clear();
   view.type = "job.stopping";
   view.by_uid = 1000;
   EXPECT_EQ(line(view),
@@ -100,6 +108,10 @@ TEST(RenderEvent, WaysOfAJobAreSentences) {
   view.message = "stopped after 1h";
   EXPECT_EQ(line(view),
             "job.ended       job train-001 (j-17) of team-a has ended: timed out: stopped after 1h");
+  view.outcome = Outcome::kCancelled;
+  view.message = "cancelled";
+  EXPECT_EQ(line(view), "job.ended       job train-001 (j-17) of team-a has ended: cancelled");
+  view.message = "stopped after 1h";
   view.type = "job.requeued";
   view.outcome = Outcome::kLost;
   EXPECT_EQ(line(view),

@@ -74,7 +74,7 @@ wire::SlicesView machine() {
   whole.memory = Bytes::mib(21'527);
   whole.tenant = "team-b";
   whole.job = "j-9";
-  whole.note = "NPU 1 is in use whole, and is cut when that has ended";
+  whole.note = "NPU 1 is in use whole; it can be cut once that job has ended";
   return {"node-1", {cut_npu(), whole}};
 }
 

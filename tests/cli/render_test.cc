@@ -132,6 +132,30 @@ TEST(RenderStatus, OneLinePerNpu) {
   expect_golden("status", render_status(machine(), canvas()));
 }
 
+// Without it nobody could see in the table what parts of an NPU are given, to whom, and for what request.
+TEST(RenderStatus, TellsWhatWasAskedForAndWhatWasGranted) {
+  wire::StatusView view = machine();
+  wire::NpuStatusView& cut = view.npus[3];
+  cut.mode = NpuMode::kSliced;
+  cut.slices.resize(4);
+  cut.slices[0].template_name = "vir02";
+  cut.slices[0].memory = Bytes::gib(6);
+  cut.slices[0].tenant = "team-a";
+  cut.slices[0].job_name = "answers";
+  cut.slices[0].slice_requested = wire::SliceRequest{Bytes::gib(4), 2};
+  cut.slices[1].template_name = "vir01";  // of a job that this caller may not see
+  cut.slices[1].memory = Bytes::gib(3);
+  cut.slices[2].template_name = "vir01";
+  cut.slices[2].id = 102;
+  cut.slices[2].residual = true;
+  cut.slices[3].template_name = "vir01";
+  cut.slices[3].id = 103;
+  view.npus[2].slice_requested = wire::SliceRequest{Bytes::mib(13'000), 0};
+  view.npus_free = 0;
+  expect_golden("status_slices", render_status(view, canvas()));
+  expect_golden("zh_status_slices", render_status(view, chinese()));
+}
+
 // Without it a value that was not measured would be shown as 0, and a sick NPU without its reason.
 TEST(RenderStatus, UnknownIsADash) {
   wire::StatusView view = machine();
@@ -273,6 +297,12 @@ TEST(RenderJob, ShowsEverything) {
 TEST(RenderState, OneSentence) {
   EXPECT_EQ(render_state(running_job(), kEnglish),
             "job train-001 (j-15) is running on NPUs 0, 1 (primary device: NPU 0)");
+  wire::JobView sliced = running_job();
+  sliced.npus = {3};
+  sliced.slice = wire::SliceView{"vir02", Bytes::gib(6), Bytes::mib(5381), 2, std::nullopt, std::nullopt};
+  EXPECT_EQ(render_state(sliced, kEnglish), "job train-001 (j-15) is running in vir02 of NPU 3");
+  sliced.slice->id = 148;
+  EXPECT_EQ(render_state(sliced, kEnglish), "job train-001 (j-15) is running in vir02 (slice 148) of NPU 3");
   EXPECT_EQ(render_state(waiting_job(), kEnglish),
             "job train-017 (j-17) is waiting at position 1: tenant team-a may hold 4 NPUs, holds 3 and this "
             "job needs "

@@ -42,7 +42,7 @@ TEST(ParseSubmission, ReadsSlices) {
   arguments.slice = "7000MiB,2";
   EXPECT_EQ(parse_submission(arguments)->slice, (wire::SliceRequest{Bytes::mib(7000), 2}));
   for (const char* wrong :
-       {"0GiB", "vir04", "4GiB,", "4GiB,0", "4GiB,two", "4GiB,2,3", ",2", "4GiB,1000001"}) {
+       {"0GiB", "0", "-1GiB", "vir04", "4GiB,", "4GiB,0", "4GiB,two", "4GiB,2,3", ",2", "4GiB,1000001"}) {
     arguments.slice = wrong;
     const auto job = parse_submission(arguments);
     ASSERT_FALSE(job) << wrong;
@@ -52,8 +52,27 @@ TEST(ParseSubmission, ReadsSlices) {
   arguments.npus = "1";
   EXPECT_EQ(parse_submission(arguments).error().message, "--slice '4GiB': cannot stand beside --npus");
   arguments.npus.clear();
+  arguments.command.clear();
   arguments.memory = "4GiB";
   EXPECT_EQ(parse_lease(arguments).error().message, "--slice '4GiB': cannot stand beside --memory");
+  arguments.memory.clear();
+  arguments.share = "half";
+  EXPECT_EQ(parse_lease(arguments).error().message, "--slice '4GiB': cannot stand beside --share");
+}
+
+// Without it a program beside a lease would run on the whole NPU, though a slice was asked for.
+TEST(ParseLease, AProgramGoesWithNoSlice) {
+  SubmitArguments arguments;
+  arguments.slice = "4GiB";
+  EXPECT_TRUE(parse_lease(arguments));
+  arguments.command = {"python3"};
+  const auto refused = parse_lease(arguments);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "cli.option.invalid");
+  EXPECT_NE(refused.error().message.find("cannot stand beside a program"), std::string::npos);
+  EXPECT_NE(refused.error().hint.find("tangram submit --slice"), std::string::npos);
+  arguments.slice.clear();
+  EXPECT_TRUE(parse_lease(arguments));
 }
 
 // Without it an option could be read into the wrong field, or with the wrong unit.

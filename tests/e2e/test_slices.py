@@ -273,16 +273,25 @@ class Life(Case):
     def test_a_lease_gets_a_slice(self):
         """Without it a lease could be told as given before its slice is there."""
         holder = subprocess.Popen(
-            [harness.program("tangram"), "lease", "--tenant", "team", "--slice", "4096MiB", "--", "sh", "-c",
-             "echo given; exec sleep 600"], stdout=subprocess.PIPE, text=True, preexec_fn=harness.die_with_parent,
+            [harness.program("tangram"), "lease", "--tenant", "team", "--slice", "4096MiB"], stdout=subprocess.PIPE,
+            text=True, preexec_fn=harness.die_with_parent,
             env={"PATH": os.environ["PATH"], "TANGRAM_SOCKET": str(self.machine.socket)})
         self.addCleanup(holder.communicate)
         self.addCleanup(holder.kill)
-        self.assertEqual(holder.stdout.readline(), "given\n")
+        lease = holder.stdout.readline().strip()
+        self.assertRegex(lease, r"^j-\d+$")
         self.assertEqual(self.on_hardware(), {FIRST_ID: "vir02"})
+        self.assertIn(f"(slice {FIRST_ID})", self.machine.ok("describe", lease))
         holder.terminate()
         holder.wait(timeout=30)
         self.wait_clean()
+
+    def test_a_program_beside_a_lease_is_refused_a_slice(self):
+        """Without it the program would run on the whole NPU, and nobody would notice."""
+        done = self.machine.cli("lease", "--tenant", "team", "--slice", "4096MiB", "--", "true")
+        self.assertEqual(done.code, 2, repr(done))
+        self.assertIn("tangram submit --slice", done.err)
+        self.assertEqual(self.on_hardware(), {})
 
 
 CRASH_POINTS = re.findall(r"^\| `(service\.\w+_slice)` ", (harness.SOURCE / "docs/crash-points.md").read_text(), re.MULTILINE)

@@ -44,6 +44,18 @@ TEST(Doctor, FindsNothingWhereNothingIsWrong) {
   EXPECT_TRUE(find(node).empty()) << find(node).front().message;
 }
 
+// Without it an operator would be told to destroy an id that stands for no slice, and may be a job's a moment
+// later.
+TEST(Doctor, OffersNoCommandAgainstARefusedCut) {
+  CutNode node;
+  node.readings.slices_recover = Sample<bool>::known(false);
+  node.readings.slices_for_containers = Sample<bool>::known(true);
+  node.report.npus[0].strays = {StraySlice{100, "", kNoVgroup, true}};
+  node.apply(NodeReported{node.report});
+  for (const FindingView& finding : find(node))
+    EXPECT_EQ(finding.command.find("destroy-vnpu"), std::string::npos);
+}
+
 // Without it a machine without the vendor's library would only seem to have no NPUs.
 TEST(Doctor, TellsAMissingLibraryFromADriverThatIsAway) {
   CutNode node;

@@ -64,6 +64,24 @@ TEST(Fit, SaysWhatWouldBeGrantedAndWhy) {
   EXPECT_EQ(fit(node, whole()).granted, "the whole NPU: 310P3, 21527MiB, 8 AI cores");
 }
 
+// Without it the sizes told could be those of another board, whose templates have the same names.
+TEST(Fit, TellsTheBoardThatWouldBeGiven) {
+  CutNode node;
+  NpuReport large = node.report.npus[0];
+  large.physical_id = 1;
+  large.memory = Bytes::mib(43'054);
+  large.template_set = "310P (48 GiB)";
+  node.report.npus.push_back(large);
+  node.apply(NodeReported{node.report});
+  node.submit(13'000, 0, "the whole small one");
+  const wire::FitView view = fit(node, slice_of(1024));
+  ASSERT_TRUE(view.slice.has_value());
+  ASSERT_THAT(view.npus, ElementsAre(1U));
+  EXPECT_EQ(view.slice->memory, Bytes::gib(6));
+  EXPECT_THAT(view.granted, HasSubstr("vir01: 1 AI core")) << view.granted;
+  EXPECT_THAT(view.granted, HasSubstr("6GiB nominal"));
+}
+
 // Without it somebody would wait for a reason that nobody had told before.
 TEST(Fit, SaysWhatWouldHaveToEnd) {
   CutNode node;

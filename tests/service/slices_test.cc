@@ -12,6 +12,7 @@
 #include "service/harness.h"
 #include "service/node_report.h"
 #include "service/recovery.h"
+#include "wire/event.h"
 
 namespace tangram::service::testing {
 namespace {
@@ -146,6 +147,28 @@ TEST(SlicesTest, SurviveAKillAfterEveryRecord) {
     }
     EXPECT_EQ(machine.store.count("slice_ordered"), machine.store.count("slice_returned"));
     if (HasFailure()) break;
+  }
+}
+
+// Without this, the past of a job would tell of a whole NPU where it had a part.
+TEST(SlicesTest, EventsTellTheSliceThatAJobAsksForAndGets) {
+  Sliced machine;
+  machine.start();
+  machine.tenant("team-a", 4);
+  const std::string job = machine.slice("4GiB");
+  ASSERT_TRUE(machine.reaches(job, JobState::kRunning));
+  machine.finish(job);
+  ASSERT_TRUE(machine.reaches(job, JobState::kEnded));
+  std::map<std::string, wire::EventView> told;
+  for (const StoredEvent& stored : machine.store.events()) {
+    const auto view = wire::read_event_view(stored.event.body);
+    ASSERT_TRUE(view) << stored.event.body;
+    if (view->job == job) told[view->type] = *view;
+  }
+  EXPECT_EQ(told["job.submitted"].slice_requested, (wire::SliceRequest{Bytes::gib(4), 0}));
+  for (const char* type : {"job.starting", "job.running", "npu.allocated", "npu.released", "slice.made"}) {
+    ASSERT_TRUE(told.contains(type)) << type;
+    EXPECT_EQ(told[type].template_name, "vir02") << type;
   }
 }
 

@@ -17,7 +17,7 @@ using wire::SliceStanding;
 
 wire::NpuSlicesView look(const CutNode& node, const SlicesQuery& query = {},
                          const Caller& caller = kOperator) {
-  const auto view = make_slices(node.state, node.options, caller, node.readings, query);
+  const auto view = make_slices(node.state, node.options, caller, node.readings, true, query);
   if (!view || view->npus.size() != 1) {
     ADD_FAILURE() << "one NPU is there";
     return {};
@@ -142,12 +142,53 @@ TEST(SlicesView, SaysWhyNothingIsCut) {
   EXPECT_TRUE(look(unknown).cuts.empty());
 }
 
+// Without it `--cut` would call legal what the daemon cuts for nobody, and scripts would submit and wait.
+TEST(SlicesView, NothingIsLegalWhereNothingIsCut) {
+  const auto expect_none = [](const CutNode& node, const std::string& why) {
+    const wire::NpuSlicesView npu = look(node, asking({"vir01"}));
+    ASSERT_TRUE(npu.asked.has_value());
+    EXPECT_FALSE(npu.asked->legal) << why;
+    ASSERT_FALSE(npu.asked->rules.empty());
+    EXPECT_EQ(npu.asked->rules.front().code, "slice.rule.unavailable");
+    EXPECT_THAT(npu.asked->rules.front().message, HasSubstr(why));
+    for (const wire::SliceCutView& cut : npu.cuts) EXPECT_EQ(cut.room, 0) << cut.template_name;
+  };
+  CutNode machines;
+  machines.readings.slices_for_containers = Sample<bool>::known(false);
+  expect_none(machines, "virtual machines");
+  CutNode unread;
+  unread.readings.npus[0].slicing.slices.valid = false;
+  unread.readings.npus[0].slicing.note = "the call is not there";
+  expect_none(unread, "the call is not there");
+  CutNode sick;
+  sick.report.npus[0].health = Health::kAlarm;
+  sick.apply(NodeReported{sick.report});
+  expect_none(sick, "not healthy");
+  CutNode never;
+  never.report.npus[0].cuttable = false;
+  never.readings.npus[0].slicing.support = SliceSupport::kNotCut;
+  never.apply(NodeReported{never.report});
+  expect_none(never, "no driver cuts 310P3");
+}
+
+// Without it the place that is held after a refused cut would be drawn as a stranger's slice, with the
+// command that destroys whatever gets its id next.
+TEST(SlicesView, ARefusedCutIsNoSlice) {
+  CutNode node;
+  node.report.npus[0].strays = {StraySlice{100, "", kNoVgroup, true}};
+  node.apply(NodeReported{node.report});
+  const wire::NpuSlicesView npu = look(node, asking({"vir01"}));
+  EXPECT_TRUE(npu.slices.empty());
+  EXPECT_THAT(npu.note, HasSubstr("has just refused a cut"));
+  EXPECT_FALSE(npu.asked->legal);
+}
+
 // Without it `tangram slices 9` would print nothing and succeed.
 TEST(SlicesView, AnNpuThatIsNotThereIsAnError) {
   const CutNode node;
   SlicesQuery ninth;
   ninth.npu = 9;
-  const auto view = make_slices(node.state, node.options, kOperator, node.readings, ninth);
+  const auto view = make_slices(node.state, node.options, kOperator, node.readings, true, ninth);
   ASSERT_FALSE(view);
   EXPECT_EQ(view.error().reason, "npu.unknown");
 }

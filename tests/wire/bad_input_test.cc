@@ -104,6 +104,11 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"env_slice", R"({"command":["x"],"env":{"ASCEND_VNPU_SPECS":"vir04"}})", "input.reserved",
                  "env.ASCEND_VNPU_SPECS is set by the daemon to what the job was given; a submission cannot "
                  "choose it"},
+        JsonCase{"share_beside_slice", R"({"command":["x"],"slice":{"memory":"4GiB"},"share":"half"})",
+                 "input.bad_value", "share cannot stand beside slice"},
+        JsonCase{"no_cores_of_a_slice", R"({"command":["x"],"slice":{"memory":"4GiB","aiCores":0}})",
+                 "input.out_of_range",
+                 "slice.aiCores must be a whole number from 1 to 1000000, not the number 0"},
         JsonCase{"env_devices", R"({"command":["x"],"env":{"ASCEND_RT_VISIBLE_DEVICES":"0,1"}})",
                  "input.reserved",
                  "env.ASCEND_RT_VISIBLE_DEVICES is set by the daemon to what the job was given; a submission "

@@ -123,7 +123,7 @@ inline JobSubmission submission() {
     job.npus = 1;
     job.memory.reset();
   }
-  if (*rc::gen::arbitrary<bool>()) job.share = *name_gen();
+  if (!job.slice && *rc::gen::arbitrary<bool>()) job.share = *name_gen();
   if (*rc::gen::arbitrary<bool>()) job.bandwidth_bps = *amount_gen();
   job.priority = *priority_gen();
   if (*rc::gen::arbitrary<bool>()) job.time_limit_ms = *duration_gen();

@@ -167,6 +167,24 @@ TEST(Texts, CapacityReasonsNameNumbers) {
             "the job needs 16GiB per NPU and no NPU has that much");
 }
 
+// Without it one who asked for a slice would be sent to an option that cannot stand beside it, in either
+// language.
+TEST(Texts, TheHintNamesTheOptionThatSaysTheSize) {
+  JobSpec job = spec();
+  Blocker above = blocker(ReasonCode::kQuotaMemoryPerNpu);
+  above.asked = Bytes::gib(16).count;
+  above.limit = Bytes::gib(8).count;
+  const auto has = [](const ReasonView& reason, const char* text) {
+    return reason.hint.find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(has(make_reason(job, above, names(), Language::kEnglish), "--memory 8GiB or less"));
+  job.request.kind = RequestKind::kSlice;
+  const ReasonView told = make_reason(job, above, names(), Language::kEnglish);
+  EXPECT_TRUE(has(told, "--slice 8GiB or less")) << told.hint;
+  EXPECT_TRUE(has(localised(told, Language::kChinese), "--slice 8GiB"))
+      << localised(told, Language::kChinese).hint;
+}
+
 // Without it one who asked for a slice would be told of whole NPUs, and not which leftover is in the way.
 TEST(Texts, ReasonsOfSlicesNameWhatWasAskedFor) {
   JobSpec job = spec();

@@ -48,6 +48,12 @@ std::vector<std::pair<std::string, std::string>> environment_of(const wire::JobV
           {"TANGRAM_TENANT", lease.tenant}};
 }
 
+SubmitArguments lease_arguments(const Arguments& arguments) {
+  SubmitArguments lease = request_arguments(arguments);
+  lease.command = arguments.program();
+  return lease;
+}
+
 // A number of events for poll(2).
 class Bell {
  public:
@@ -74,7 +80,7 @@ class Bell {
 class HeldLease {
  public:
   HeldLease(Session& session, const Arguments& arguments)
-      : session_(session), request_(request_arguments(arguments)), command_(arguments.program()) {}
+      : session_(session), request_(lease_arguments(arguments)), command_(arguments.program()) {}
 
   int run() {
     Result<wire::LeaseRequest> request = parse_lease(request_);
@@ -202,7 +208,8 @@ const Command kLease{
     .options = kRequestOptions,
     .examples =
         "tangram lease --tenant team-a --npus 2 -- python3 notebook.py\n"
-        "tangram lease --tenant team-a\n",
+        "tangram lease --tenant team-a\n"
+        "tangram lease --tenant team-a --slice 4GiB\n",
     .more = &wire::help::kLeaseMore,
     .program = &wire::help::kLeaseProgram,
     .program_optional = true,

@@ -104,7 +104,8 @@ const Command kSubmit{
     .options = kOptions,
     .examples =
         "tangram submit --tenant team-a --npus 2 -- python3 train.py --epochs 3\n"
-        "tangram submit --tenant team-b --memory 16GiB --time-limit 1h --wait -- ./infer\n",
+        "tangram submit --tenant team-b --memory 16GiB --time-limit 1h --wait -- ./infer\n"
+        "tangram submit --tenant inference --slice 4GiB -- ./serve\n",
     .more = &help::kSubmitMore,
     .program = &help::kSubmitProgram,
 };
