@@ -45,6 +45,11 @@ net::Query query_of(const EventQuery& events) {
   return query;
 }
 
+// What a stream ends with that the server may not go on with: no status of HTTP is left for it.
+Error problem_in(const net::ServerEvent& event) {
+  return wire::read_problem(500, event.data);
+}
+
 Error stream_ended() {
   return {
       Code::kUnavailable, "client.connection_lost", "the daemon ended the stream", "ask again", {}, nullptr};
@@ -112,7 +117,7 @@ struct ApiClient::Impl {
                             const std::function<bool(const wire::LeaseView&)>& on_event) {
     request.interrupt = interrupt;
     return events(request, kLeaseSilence, [&](const net::ServerEvent& event) -> Result<bool> {
-      if (event.name == "problem") return fail(wire::read_problem(500, event.data));
+      if (event.name == "problem") return fail(problem_in(event));
       if (event.name != "lease") return true;
       TG_TRY(const wire::LeaseView view, wire::read_lease_view(event.data));
       return on_event(view);
@@ -331,6 +336,7 @@ Result<void> ApiClient::logs(std::string_view job, LogRequest& request,
   http_request.headers.add("Accept", std::string(kEventStream));
   bool complete = false;
   TG_TRY_VOID(impl_->events(http_request, kSilenceMax, [&](const net::ServerEvent& event) -> Result<bool> {
+    if (event.name == "problem") return fail(problem_in(event));
     complete = event.name == "end";
     if (complete) return false;
     TG_TRY(const std::string bytes, net::decode_base64(event.data));
@@ -364,7 +370,7 @@ Result<void> ApiClient::follow_events(const EventQuery& query, std::string& curs
   std::vector<FollowedEvent> followed;
   const auto take = [&](const net::ServerEvent& event) {
     const bool is_problem = event.name == "problem";
-    auto view = is_problem ? fail(wire::read_problem(0, event.data)) : wire::read_event_view(event.data);
+    auto view = is_problem ? fail(problem_in(event)) : wire::read_event_view(event.data);
     if (view) {
       followed.push_back({std::move(*view), event.data});
     } else {

@@ -259,6 +259,27 @@ TEST_F(ApiClientTest, AFollowedLogGoesOnWhereItBroke) {
   EXPECT_EQ(request.offset, 1001);
 }
 
+// Without it a follower whose token was revoked would be told of a broken stream, and come back for ever.
+TEST_F(ApiClientTest, AProblemInALogIsThatError) {
+  const Error revoked{
+      Code::kUnauthenticated, "token.revoked", "token t-1 was revoked", "ask for another", {}, nullptr};
+  answer(200, "id: 107\ndata: bGluZSAxCg==\n\nevent: problem\ndata: " + wire::write_problem(revoked) + "\n\n");
+  std::string text;
+  LogRequest request{std::nullopt, 100, true};
+  const auto ended = client().logs("j-1", request, [&](std::string_view chunk) {
+    text += chunk;
+    return true;
+  });
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, Code::kUnauthenticated);
+  EXPECT_EQ(ended.error().reason, "token.revoked");
+  EXPECT_EQ(ended.error().hint, revoked.hint);
+  EXPECT_EQ(text, "line 1\n");
+  EXPECT_EQ(request.offset, 107);
+  answer(200, "event: problem\ndata: <html>\n\n");
+  EXPECT_EQ(client().logs("j-1", request, [](auto) { return true; }).error().code, Code::kUnavailable);
+}
+
 // Without it a client that comes back would miss events or get them twice, or take the end of a stream for
 // its own.
 TEST_F(ApiClientTest, FollowedEventsMoveTheCursor) {

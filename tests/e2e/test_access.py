@@ -376,6 +376,21 @@ class StreamsOfTheRevoked(unittest.TestCase):
         self.assertEqual(response.status, 200)
         return response
 
+    def test_the_command_says_why_its_log_ends(self):
+        """Without it `logs -f` of a revoked token would speak of a broken answer, with the wrong exit status."""
+        job = self.machine.submit("--tenant", "team-a", "--", "sh", "-c", "while :; do echo more; sleep 0.1; done")
+        self.machine.wait_for(job, "running")
+        secret = self.machine.token("reader", "tenant", "--tenant", "team-a")
+        with subprocess.Popen([harness.program("tangram"), "logs", "-f", job], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=self.machine.remote_environment(secret),
+                              preexec_fn=harness.die_with_parent) as follower:
+            self.assertEqual(follower.stdout.readline(), "more\n")
+            self.machine.ok("token", "revoke", "reader")
+            out, err = follower.communicate(timeout=60)
+        self.assertEqual(follower.returncode, 5, err)
+        self.assertLessEqual(set(out.splitlines()), {"more"}, "nothing of the problem is printed as output")
+        self.assertIn("tangram explain token.revoked", err)
+
     def test_logs_and_leases_end_with_their_token(self):
         """Without it a revoked token could read a job's output, and keep NPUs, for as long as it likes."""
         job = self.machine.submit("--tenant", "team-a", "--", "sh", "-c", "while :; do echo more; sleep 0.1; done")
