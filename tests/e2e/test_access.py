@@ -1,5 +1,6 @@
 """Who may do what over the network, and what goes wrong on the way there."""
 
+import http.client
 import json
 import os
 import pathlib
@@ -366,12 +367,12 @@ class StreamsOfTheRevoked(unittest.TestCase):
         self.machine.apply(TENANTS)
         self.secret = self.machine.token("a", "tenant", "--tenant", "team-a")
 
-    def open(self, method, path, body=None):
+    def open(self, method, path, body=None, accept="text/event-stream"):
         connection = self.machine.connection(timeout=60)
         self.addCleanup(connection.close)
         connection.request(method, path, json.dumps(body) if body else None,
                            {"Authorization": f"Bearer {self.secret}", "Content-Type": "application/json",
-                            "Accept": "text/event-stream"})
+                            "Accept": accept})
         response = connection.getresponse()
         self.assertEqual(response.status, 200)
         return response
@@ -396,11 +397,14 @@ class StreamsOfTheRevoked(unittest.TestCase):
         job = self.machine.submit("--tenant", "team-a", "--", "sh", "-c", "while :; do echo more; sleep 0.1; done")
         self.machine.wait_for(job, "running")
         log = self.open("GET", f"/v1/jobs/{job}/logs?follow=true")
+        text = self.open("GET", f"/v1/jobs/{job}/logs?follow=true", accept="text/plain")
         lease = self.open("POST", "/v1/leases", {"tenant": "team-a", "npus": 1})
         held = re.search(rb'"id":"(j-\d+)"', lease.readline() + lease.readline()).group(1).decode()
         self.machine.ok("token", "revoke", "a")
         for stream in (log, lease):
             self.assertIn(b'"reason":"token.revoked"', stream.read())
+        with self.assertRaises(http.client.IncompleteRead, msg="a text that was cut looks like all of it"):
+            text.read()
         ended = self.machine.wait_for(held, "ended", timeout=30)
         self.assertEqual(ended["outcome"], "lost")
         self.assertEqual(self.machine.job(job)["state"], "running")
