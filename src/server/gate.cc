@@ -9,7 +9,6 @@
 namespace tangram::server {
 namespace {
 
-constexpr std::size_t kUnknownBodyBytesMax = 4'096;
 constexpr std::string_view kScheme = "Bearer ";
 
 std::string origin_of(const net::Peer& peer) {
