@@ -187,10 +187,11 @@ class Abuse(unittest.TestCase):
         self.assertLess(deaf.counts.get("refused", 0), DEAF)
         fresh, slowest = self.newcomers(40)
         held = greedy.counts["asking"]
-        print(f"\nalone p99 {[f'{p:.1f}' for p in alone]} ms; abused p99 {[f'{p:.1f}' for p in abused]} ms of {samples} requests; "
-              f"newcomers {fresh} of 40, slowest {slowest:.0f} ms; memory {memory_before:.0f} -> {memory:.0f} MiB; "
-              f"descriptors {descriptors_before} -> {descriptors}; slow {slow.counts}; greedy {greedy.counts}; "
-              f"fast {fast.counts}; deaf {deaf.counts}", file=sys.stderr)
+        harness.figure(
+            f"alone p99 {[f'{p:.1f}' for p in alone]} ms; abused p99 {[f'{p:.1f}' for p in abused]} ms of {samples} requests; "
+            f"newcomers {fresh} of 40, slowest {slowest:.0f} ms; memory {memory_before:.0f} -> {memory:.0f} MiB; "
+            f"descriptors {descriptors_before} -> {descriptors}; slow {slow.counts}; greedy {greedy.counts}; "
+            f"fast {fast.counts}; deaf {deaf.counts}")
 
         self.assertLessEqual(statistics.median(abused), max(2 * statistics.median(alone), NOISE_MS))
         self.assertLessEqual(memory - memory_before, MEMORY_GROWTH_MIB)
@@ -265,7 +266,7 @@ class Crowd(unittest.TestCase):
         readable, _, _ = select.select([connection.sock for connection in held], [], [], 0)
         late = [connection.getresponse().status for connection in held if connection.sock in readable]
         waiting = len(held) - len(late)
-        print(f"\n{waiting} connections held by 9 tenants; refused with {sorted(set(refusals + late))}", file=sys.stderr)
+        harness.figure(f"{waiting} connections held by 9 tenants; refused with {sorted(set(refusals + late))}")
         self.assertEqual(waiting, self.CONNECTIONS - UNKNOWN - self.RESERVED)
         self.assertEqual(set(refusals + late), {429, 503})
 
