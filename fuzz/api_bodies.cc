@@ -7,9 +7,12 @@
 
 #include "input.h"
 #include "require.h"
+#include "wire/doctor.h"
 #include "wire/errors.h"
 #include "wire/event.h"
+#include "wire/fit.h"
 #include "wire/schema.h"
+#include "wire/slices.h"
 #include "wire/tokens.h"
 
 namespace tangram::fuzz {
@@ -87,11 +90,17 @@ constexpr std::array kBodies = {
     Body{'L', round_trip<wire::read_lease_view, write_document<wire::LeaseView>>},
     Body{'I', round_trip<wire::read_job_list, write_document<wire::JobList>>},
     Body{'S', round_trip<wire::read_status_view, write_document<wire::StatusView>>},
+    Body{'C', round_trip<wire::read_slices_view, write_document<wire::SlicesView>>},
+    Body{'F', round_trip<wire::read_fit_view, write_document<wire::FitView>>},
+    Body{'D', round_trip<wire::read_doctor_view, write_document<wire::DoctorView>>},
+    Body{'U', round_trip<wire::read_quota_view, write_document<wire::QuotaView>>},
     Body{'Q', round_trip<wire::read_quota_list, write_document<wire::QuotaList>>},
     Body{'W', round_trip<wire::read_why_view, write_document<wire::WhyView>>},
     Body{'V', round_trip<wire::read_version_view, write_document<wire::VersionView>>},
     Body{'A', round_trip<wire::read_apply_answer, write_document<wire::ApplyAnswer>>},
     Body{'T', round_trip<wire::read_token_list, write_document<wire::TokenList>>},
+    Body{'N', round_trip<wire::read_token_view, write_document<wire::TokenView>>},
+    Body{'v', round_trip<wire::read_event_view, write_document<wire::EventView>>},
     Body{'E', round_trip<wire::read_event_list, write_document<wire::EventList>>},
     Body{'B', submit_answer},
     Body{'P', problem},

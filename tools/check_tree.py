@@ -23,6 +23,7 @@ RULES = {
     "dead-files": shape.check_dead_files,
     "tests-exist": shape.check_tests_exist,
     "tests-say-why": shape.check_tests_say_why,
+    "main-is-last": shape.check_main_is_last,
     "headers-alone": headers.check_headers_alone,
     "words": texts.check_words,
     "links": texts.check_links,

@@ -5,8 +5,11 @@ Two kinds of suite: GoogleTest binaries (BUILD/tests/test_*) and Python unittest
 use the programs of the same build. Unit suites run side by side on the cores there are; the end-to-end ones run
 one after the other, because they measure time and share the machine's cgroups.
 
-The last line is `N passed, N failed`. With --totals FILE the counts are also added up in FILE, so that several
-runs (plain build, sanitizers, linters) can be summed.
+The last line is `N passed, N failed`, behind a block that names what was skipped, and why. With --totals FILE the counts
+are also added up in FILE, and with --skips FILE the lines of that block, so that several runs (plain build, sanitizers,
+linters) can be summed.
+
+Of a suite that passes only the lines that begin with `figure: ` are shown: what it measured.
 """
 
 import argparse
@@ -14,6 +17,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +25,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUITE_SECONDS_MAX = 900
+FIGURE = "figure: "
+# What GoogleTest prints of a case that skips itself; its report of this version does not say why.
+GTEST_SKIP = re.compile(r"^\[ RUN +\] (\S+)\n((?:(?!\[ RUN|\[ +OK|\[ +FAILED).*\n)*?)\[ +SKIPPED \] \1", re.MULTILINE)
 
 
 # A sanitizer's findings go to files, so that those of programs that a test starts count too.
@@ -29,9 +36,11 @@ SANITIZERS = {"ASAN_OPTIONS": "", "TSAN_OPTIONS": "die_after_fork=0:", "UBSAN_OP
 
 
 class Outcome:
-    def __init__(self, name, passed=0, failed=0, skipped=0, seconds=0.0, output=""):
+    """What came of one suite. `reasons`: why each case was skipped, by its name."""
+
+    def __init__(self, name, passed=0, failed=0, skipped=0, seconds=0.0, output="", reasons=None):
         self.name, self.passed, self.failed, self.skipped = name, passed, failed, skipped
-        self.seconds, self.output = seconds, output
+        self.seconds, self.output, self.reasons = seconds, output, reasons or {}
 
 
 def run_command(command, environment):
@@ -58,6 +67,14 @@ def count_gtest(report):
             elif case.get("status") == "RUN":
                 passed += 1
     return passed, failed, skipped
+
+
+def gtest_reasons(output):
+    reasons = {}
+    for name, said in GTEST_SKIP.findall(output):
+        lines = [line.strip() for line in said.splitlines() if line.strip() and not re.search(r":\d+: Skipped$", line)]
+        reasons[name] = " ".join(lines) or "no reason was given"
+    return reasons
 
 
 def with_sanitizers(environment, directory):
@@ -87,7 +104,7 @@ def run_gtest(binary, environment, prefix):
             passed, failed, skipped = 0, 1, 0  # it did not live to write its report
     if (status != 0 or findings) and failed == 0:
         failed = 1
-    return Outcome(name, passed, failed, skipped, time.monotonic() - started, output + findings)
+    return Outcome(name, passed, failed, skipped, time.monotonic() - started, output + findings, gtest_reasons(output))
 
 
 def run_python(path, environment):
@@ -103,7 +120,7 @@ def run_python(path, environment):
     if status != 0 and report["failed"] == 0:
         report["failed"] = 1
     return Outcome(f"{path.parent.name}/{path.stem}", report["passed"], report["failed"], report["skipped"],
-                   time.monotonic() - started, output)
+                   time.monotonic() - started, output, report.get("reasons"))
 
 
 def show(outcome, verbose):
@@ -112,6 +129,23 @@ def show(outcome, verbose):
           f"{outcome.skipped:>3} skipped {outcome.seconds:>7.1f} s", flush=True)
     if outcome.failed or verbose:
         print(outcome.output[-20000:], flush=True)
+        return
+    for line in outcome.output.splitlines():
+        if line.startswith(FIGURE):
+            print(f"     {line}", flush=True)
+
+
+def skip_lines(outcomes):
+    return [f"{outcome.name}: {case}: {' '.join(reason.split())}"
+            for outcome in outcomes for case, reason in sorted(outcome.reasons.items())]
+
+
+def show_skips(lines):
+    if lines:
+        print(f"\nskipped, {len(lines)}:")
+        for line in lines:
+            print(f"  {line}")
+        print(flush=True)
 
 
 def add_totals(path, passed, failed):
@@ -129,6 +163,8 @@ def main():
     parser.add_argument("--units-only", action="store_true", help="leave the end-to-end suites out")
     parser.add_argument("--prefix", default="", help="a command to run each binary under, for example 'setarch -R'")
     parser.add_argument("--totals", type=pathlib.Path, help="file in which counts are added up")
+    parser.add_argument("--skips", type=pathlib.Path, default=os.environ.get("TANGRAM_SKIPS"),
+                        help="file to which the skipped cases are added, with their reasons")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
 
@@ -163,6 +199,11 @@ def main():
     failed = sum(o.failed for o in outcomes)
     if arguments.totals:
         add_totals(arguments.totals, passed, failed)
+    skips = skip_lines(outcomes)
+    if arguments.skips:
+        with arguments.skips.open("a") as file:
+            file.writelines(line + "\n" for line in skips)
+    show_skips(skips)
     print(f"{passed} passed, {failed} failed", flush=True)
     return 1 if failed else 0
 

@@ -187,7 +187,7 @@ class Client {
   // A running one gets SIGTERM, after a grace SIGKILL; the holder of a lease is asked to release it.
   Result<Job> cancel(std::string_view job) const;
   // When it has ended, or after `timeout` (absent: however long it takes); look at the state. A daemon that
-  // goes and comes back within a minute is waited for.
+  // goes and comes back within a minute is waited for, one that is busy or holds the caller back for ten.
   Result<Job> wait(std::string_view job, std::optional<milliseconds> timeout = std::nullopt) const;
 
   // NPUs without a program. Returns when they are held. After `timeout` (absent: however long it takes) it

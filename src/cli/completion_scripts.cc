@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kBash = R"script(# bash completion for tangram
 #   source <(tangram completion bash)
-# or, for every shell: tangram completion bash > /usr/share/bash-completion/completions/tangram
+# or, for every shell: tangram completion bash > /usr/local/share/bash-completion/completions/tangram
 
 _tangram() {
   local words=() word glue="" last=${COMP_WORDS[COMP_CWORD]} i
@@ -52,7 +52,7 @@ complete -F _tangram tangram
 constexpr std::string_view kZsh = R"script(#compdef tangram
 # zsh completion for tangram
 #   source <(tangram completion zsh)
-# or, for every shell: tangram completion zsh > /usr/share/zsh/vendor-completions/_tangram
+# or, for every shell: tangram completion zsh > /usr/local/share/zsh/site-functions/_tangram
 
 _tangram() {
   local -a candidates
@@ -83,7 +83,7 @@ fi
 
 constexpr std::string_view kFish = R"script(# fish completion for tangram
 #   tangram completion fish | source
-# or, for every shell: tangram completion fish > /usr/share/fish/vendor_completions.d/tangram.fish
+# or, for every shell: tangram completion fish > /usr/local/share/fish/vendor_completions.d/tangram.fish
 
 function __tangram_complete
     set -l words (commandline -opc)

@@ -41,7 +41,7 @@ tl::unexpected<Error> output_failed() {
 }
 
 Result<wire::EventList> page(Session& session, const client::HistoryRequest& request) {
-  return once_reached<wire::EventList>(session, [&] { return session.api().history(request); });
+  return patiently<wire::EventList>(session, [&] { return session.api().history(request); });
 }
 
 }  // namespace
@@ -97,14 +97,11 @@ Result<void> print_last(Session& session, const client::EventQuery& query, std::
 }
 
 Result<void> print_following(Session& session, const client::EventQuery& query, std::string cursor) {
-  client::Patience patience = patience_of(session);
-  bool reached = false;
   bool failed = false;
   while (true) {
     Result<void> ended =
         session.api().follow_events(query, cursor, [&](std::span<const client::FollowedEvent> events) {
-          patience.answered();
-          reached = true;
+          session.patience().answered();
           for (const client::FollowedEvent& event : events)
             failed = !print(session, event.view, event.json) || failed;
           session.streams().out.flush();
@@ -112,8 +109,7 @@ Result<void> print_following(Session& session, const client::EventQuery& query, 
           return !failed;
         });
     if (failed) return output_failed();
-    // A daemon that is not there in the first place is an error at once.
-    if (!ended && (!reached || !patience.again_after(ended.error()))) return ended;
+    if (!ended && !session.patience().again_after(ended.error())) return ended;
   }
 }
 

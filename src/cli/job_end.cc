@@ -1,6 +1,7 @@
 #include "cli/job_end.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "wire/errors.h"
 #include "wire/schema.h"
@@ -8,7 +9,12 @@
 namespace tangram::cli {
 namespace {
 
-constexpr std::int64_t kPollMs = 30'000;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPoll{30'000};
+constexpr milliseconds kPollLeast{1};
+// As a moment of the steady clock it would not fit into its nanoseconds.
+constexpr milliseconds kAsGoodAsNever = std::chrono::hours(24 * 36'500);
 
 }  // namespace
 
@@ -17,13 +23,14 @@ bool has_ended(const wire::JobView& view) {
 }
 
 Result<wire::JobView> wait_for_end(Session& session, const std::string& job, TimeMs deadline) {
+  const auto left = [&] { return milliseconds(deadline.value - wall_clock_now().value); };
+  client::Patience::Deadline end;
+  if (left() < kAsGoodAsNever) end = client::Patience::Clock::now() + left();
   // The name could mean another job by the time this one has ended: the id is asked for once.
-  TG_TRY(wire::JobView view, once_reached<wire::JobView>(session, [&] { return session.api().job(job); }));
-  while (!has_ended(view)) {
-    const std::int64_t left = deadline.value - wall_clock_now().value;
-    if (left <= 0) break;
-    const std::chrono::milliseconds round(std::min(left, kPollMs));
-    TG_TRY(view, patiently<wire::JobView>(session, [&] { return session.api().wait(view.id, round); }));
+  TG_TRY(wire::JobView view, patiently<wire::JobView>(session, [&] { return session.api().job(job); }, end));
+  const auto wait = [&] { return session.api().wait(view.id, std::clamp(left(), kPollLeast, kPoll)); };
+  while (!has_ended(view) && left().count() > 0) {
+    TG_TRY(view, patiently<wire::JobView>(session, wait, end));
   }
   return view;
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <ostream>
+#include <utility>
 
 #include "cli/known_names.h"
 #include "cli/render.h"
@@ -17,7 +18,10 @@ namespace say = wire::say;
 }  // namespace
 
 Session::Session(Streams& streams, client::ApiClient& api, SessionOptions options)
-    : streams_(streams), api_(api), options_(std::move(options)) {}
+    : streams_(streams),
+      api_(api),
+      options_(std::move(options)),
+      patience_({.on_wait = [this](const Error& error) { say_why_it_waits(error); }}) {}
 
 Canvas Session::canvas() const {
   const bool for_programs = options_.table.is_for_programs();
@@ -79,8 +83,12 @@ int Session::report(const Error& error) {
   return error.code == Code::kInternal ? wire::kExitUnavailable : wire::exit_code(error);
 }
 
-client::Patience patience_of(Session& session) {
-  return client::Patience([&session] { session.say(say::kDaemonAway); });
+// A tenant above its rate may be held back at every call: that is said once.
+void Session::say_why_it_waits(const Error& error) {
+  if (error.reason.starts_with("client.")) return say(say::kDaemonAway);
+  if (!std::exchange(said_busy_, true)) {
+    say(say::kDaemonBusy, {{"reason", printable(wire::localised(error, options_.language).message)}});
+  }
 }
 
 TimeMs wall_clock_now() {

@@ -39,6 +39,8 @@ struct SessionOptions {
 class Session {
  public:
   Session(Streams& streams, client::ApiClient& api, SessionOptions options);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   client::ApiClient& api() { return api_; }
   Streams& streams() { return streams_; }
@@ -54,29 +56,28 @@ class Session {
   void say(std::string_view sentence);
   void say(const wire::Text& sentence, wire::Places places = {});
 
+  // For the calls of this command: waits for a daemon that is away or busy, and says so.
+  client::Patience& patience() { return patience_; }
+
   // The error on `err`, with a suggestion where a name is near, and its exit code.
   int report(const Error& error);
 
  private:
   Error with_suggestion(Error error);
+  void say_why_it_waits(const Error& error);
 
   Streams& streams_;
   client::ApiClient& api_;
   SessionOptions options_;
+  client::Patience patience_;
+  bool said_busy_ = false;
 };
 
-// Waits for a daemon that went away, and says so.
-client::Patience patience_of(Session& session);
-
-// For a command that is under way, and for its first call: see client/patience.h.
+// A call of the command, until `end` at most: see client/patience.h.
 template <class T>
-Result<T> patiently(Session& session, const std::function<Result<T>()>& call) {
-  return client::patiently<T>(patience_of(session), call);
-}
-
-template <class T>
-Result<T> once_reached(Session& session, const std::function<Result<T>()>& call) {
-  return client::once_reached<T>(patience_of(session), call);
+Result<T> patiently(Session& session, const std::function<Result<T>()>& call,
+                    client::Patience::Deadline end = {}) {
+  return client::patiently<T>(session.patience(), call, end);
 }
 
 // Now, on the wall clock.

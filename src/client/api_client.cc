@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "client/patience.h"
 #include "net/base64.h"
 #include "net/client.h"
 #include "net/server_events.h"
@@ -45,6 +46,24 @@ net::Query query_of(const EventQuery& events) {
   return query;
 }
 
+// What a stream ends with that the server may not go on with: no status of HTTP is left for it.
+Error problem_in(const net::ServerEvent& event) {
+  return wire::read_problem(500, event.data);
+}
+
+// The Error of an answer that is none. How long the server wants to be left alone stands beside the problem;
+// a date there (nobody of ours sends one) is passed over.
+Error problem_of(const net::Response& response) {
+  Error error = wire::read_problem(response.status, response.body);
+  const std::string_view text = response.headers.get("Retry-After").value_or("");
+  std::uint32_t seconds = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (text.empty() || problem != std::errc{} || end != text.data() + text.size()) return error;
+  std::erase_if(error.details, [](const auto& detail) { return detail.first == kRetryAfterMs; });
+  error.details.emplace_back(kRetryAfterMs, std::int64_t{seconds} * 1'000);
+  return error;
+}
+
 Error stream_ended() {
   return {
       Code::kUnavailable, "client.connection_lost", "the daemon ended the stream", "ask again", {}, nullptr};
@@ -71,7 +90,7 @@ struct ApiClient::Impl {
   Result<std::string> call(const net::ClientRequest& request, milliseconds extra = milliseconds(0)) {
     TG_TRY(net::Response response, http.request(request, timeout + extra));
     if (response.status >= 200 && response.status <= 299) return std::move(response.body);
-    return fail(wire::read_problem(response.status, response.body));
+    return fail(problem_of(response));
   }
 
   Result<std::string> get(std::string path, net::Query query = {}, milliseconds extra = milliseconds(0)) {
@@ -89,12 +108,15 @@ struct ApiClient::Impl {
     return request;
   }
 
-  // An event stream, until its end or until `on_event` wants no more.
+  // An event stream, until its end or until `on_event` wants no more. `on_sign`, which may be empty, is
+  // called for whatever comes, also when it is no event.
   Result<void> events(const net::ClientRequest& request, milliseconds silence,
-                      const std::function<Result<bool>(const net::ServerEvent&)>& on_event) {
+                      const std::function<Result<bool>(const net::ServerEvent&)>& on_event,
+                      const std::function<void()>& on_sign = {}) {
     net::ServerEventReader reader;
     std::optional<Error> problem;
     TG_TRY(const net::Response head, http.stream(request, timeout, silence, [&](std::string_view piece) {
+      if (on_sign) on_sign();
       const Result<bool> fed = reader.feed(piece, [&](const net::ServerEvent& event) {
         const Result<bool> more = on_event(event);
         if (!more) problem = more.error();
@@ -103,7 +125,7 @@ struct ApiClient::Impl {
       if (!fed) problem = fed.error();
       return fed.value_or(false);
     }));
-    if (head.status < 200 || head.status > 299) return fail(wire::read_problem(head.status, head.body));
+    if (head.status < 200 || head.status > 299) return fail(problem_of(head));
     if (problem) return fail(*std::move(problem));
     return {};
   }
@@ -112,7 +134,7 @@ struct ApiClient::Impl {
                             const std::function<bool(const wire::LeaseView&)>& on_event) {
     request.interrupt = interrupt;
     return events(request, kLeaseSilence, [&](const net::ServerEvent& event) -> Result<bool> {
-      if (event.name == "problem") return fail(wire::read_problem(500, event.data));
+      if (event.name == "problem") return fail(problem_in(event));
       if (event.name != "lease") return true;
       TG_TRY(const wire::LeaseView view, wire::read_lease_view(event.data));
       return on_event(view);
@@ -325,19 +347,21 @@ Result<void> ApiClient::logs(std::string_view job, LogRequest& request,
     TG_TRY(const net::Response response,
            impl_->http.stream(http_request, impl_->timeout, impl_->timeout, on_chunk));
     if (response.status >= 200 && response.status <= 299) return {};
-    return fail(wire::read_problem(response.status, response.body));
+    return fail(problem_of(response));
   }
   http_request.query.add("follow", "true");
   http_request.headers.add("Accept", std::string(kEventStream));
   bool complete = false;
-  TG_TRY_VOID(impl_->events(http_request, kSilenceMax, [&](const net::ServerEvent& event) -> Result<bool> {
+  const auto on_event = [&](const net::ServerEvent& event) -> Result<bool> {
+    if (event.name == "problem") return fail(problem_in(event));
     complete = event.name == "end";
     if (complete) return false;
     TG_TRY(const std::string bytes, net::decode_base64(event.data));
     complete = !on_chunk(bytes);
     std::from_chars(event.id.data(), event.id.data() + event.id.size(), request.offset);
     return !complete;
-  }));
+  };
+  TG_TRY_VOID(impl_->events(http_request, kSilenceMax, on_event, [&] { on_chunk({}); }));
   if (!complete) return fail(stream_ended());
   return {};
 }
@@ -364,7 +388,7 @@ Result<void> ApiClient::follow_events(const EventQuery& query, std::string& curs
   std::vector<FollowedEvent> followed;
   const auto take = [&](const net::ServerEvent& event) {
     const bool is_problem = event.name == "problem";
-    auto view = is_problem ? fail(wire::read_problem(0, event.data)) : wire::read_event_view(event.data);
+    auto view = is_problem ? fail(problem_in(event)) : wire::read_event_view(event.data);
     if (view) {
       followed.push_back({std::move(*view), event.data});
     } else {
@@ -382,7 +406,7 @@ Result<void> ApiClient::follow_events(const EventQuery& query, std::string& curs
     return *go_on;
   };
   TG_TRY(const net::Response head, impl_->http.stream(request, impl_->timeout, kSilenceMax, on_piece));
-  if (head.status < 200 || head.status > 299) return fail(wire::read_problem(head.status, head.body));
+  if (head.status < 200 || head.status > 299) return fail(problem_of(head));
   if (!go_on) return fail(go_on.error());
   if (*go_on) return fail(stream_ended());
   return {};

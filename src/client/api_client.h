@@ -1,8 +1,9 @@
 // The API of tangramd (docs/api.md) as calls: one method per endpoint, documents of wire/types.h in and out.
 //
-// Errors of the service come back as the Error they were there; errors on the way are kUnavailable
-// ("client.unreachable", "client.connection_lost") or kDeadlineExceeded ("client.timeout"). Nothing is sent
-// twice unless it may be (reads, and writes with an Idempotency-Key). Thread-safe.
+// Errors of the service come back as the Error they were there, with the detail "retryAfterMs" where the
+// answer had a Retry-After; errors on the way are kUnavailable ("client.unreachable",
+// "client.connection_lost") or kDeadlineExceeded ("client.timeout"). Nothing is sent twice unless it may be
+// (reads, and writes with an Idempotency-Key). Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -151,7 +152,8 @@ class ApiClient {
 
   // Gives the log piece by piece until its end, or with `follow` until the attempt's; `on_chunk` returns
   // false to stop. With `follow` the offset moves on with each piece, so that the same call after an error
-  // goes on with the next byte. Where output is no longer kept a mark stands for it.
+  // goes on with the next byte, and an empty piece (whose answer is not looked at) is a sign of life. Where
+  // output is no longer kept a mark stands for it.
   Result<void> logs(std::string_view job, LogRequest& request,
                     const std::function<bool(std::string_view)>& on_chunk);
 

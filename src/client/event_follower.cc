@@ -1,5 +1,6 @@
 #include "client/event_follower.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -8,13 +9,7 @@
 namespace tangram::client {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenTries{500};
-
-// Whether another try may end better.
-bool may_pass(const Error& error) {
-  return is_connection_error(error) || error.code == Code::kUnavailable ||
-         error.code == Code::kResourceExhausted;
-}
+constexpr std::chrono::milliseconds kRestLeast{500};
 
 }  // namespace
 
@@ -84,7 +79,8 @@ bool EventFollower::take(std::span<const FollowedEvent> events, const std::strin
 bool EventFollower::go_on_after(const Error& error, std::string& position) {
   std::unique_lock lock(mutex_);
   if (opened_ && may_pass(error)) {
-    return !changed_.wait_for(lock, kBetweenTries, [&] { return stopping_; });
+    const auto rest = std::max(kRestLeast, rest_after(error, system_random()));
+    return !changed_.wait_for(lock, rest, [&] { return stopping_; });
   }
   if (opened_ && handlers_.on_end) {
     lock.unlock();

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/patience.h"
+
 namespace tangram::client {
 namespace {
 
 using std::chrono::milliseconds;
 
-// The daemon gives a holder ten seconds after it has come back; once a second is often enough to be in time.
-constexpr milliseconds kBetweenTries{500};
+// The daemon gives a holder ten seconds after it has come back; every two seconds is often enough to be in
+// time, whatever it asks for.
+constexpr milliseconds kRestLeast{500};
+constexpr milliseconds kRestMost{2'000};
 
 // Whether the service has said something about the lease itself, so that trying again is of no use.
 bool is_final(const Error& error) {
@@ -82,7 +86,7 @@ void LeaseKeeper::run() {
   }
   while (true) {
     on_break(ended);
-    if (news().over() || !rest()) return;
+    if (news().over() || !rest(ended)) return;
     ended = api_.hold(news().view.job.id, token_, &interrupt_,
                       [this](const wire::LeaseView& view) { return on_event(view); });
   }
@@ -132,9 +136,11 @@ void LeaseKeeper::change(const std::function<void(LeaseNews&)>& how) {
   if (on_change_) on_change_(news);
 }
 
-bool LeaseKeeper::rest() {
+bool LeaseKeeper::rest(const Result<void>& ended) {
+  milliseconds time = kRestLeast;
+  if (!ended) time = std::clamp(rest_after(ended.error(), system_random()), kRestLeast, kRestMost);
   std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, kBetweenTries, [&] { return stopping_; });
+  return !changed_.wait_for(lock, time, [&] { return stopping_; });
 }
 
 LeaseNews LeaseKeeper::news() const {

@@ -57,7 +57,7 @@ class LeaseKeeper {
   void change(const std::function<void(LeaseNews&)>& how);
   // Asks again what became of a lease that cannot be held any more.
   void look_at_the_end(const Error& error);
-  bool rest();
+  bool rest(const Result<void>& ended);
   LeaseNews wait_for(const std::function<bool(const LeaseNews&)>& condition,
                      std::optional<std::chrono::milliseconds> timeout) const;
 

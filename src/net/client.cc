@@ -1,12 +1,6 @@
 #include "net/client.h"
 
 #include <algorithm>
-#include <array>
-#include <boost/asio/buffer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/buffer_body.hpp>
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,150 +8,38 @@
 #include <vector>
 
 #include "base/quote.h"
+#include "net/answer_reader.h"
 #include "net/client_socket.h"
 
 namespace tangram::net {
 namespace {
 
-namespace http = boost::beast::http;
-using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using Deadline = ClientDeadline;
 
-constexpr std::size_t kReadBytes = std::size_t{16} * 1024;
-constexpr std::size_t kHeaderBytesMax = std::size_t{64} * 1024;
-
 // A connected socket and what was read from it beyond the last answer.
-class Wire {
- public:
-  explicit Wire(std::unique_ptr<ClientSocket> socket) : socket_(std::move(socket)) {}
+struct Wire {
+  explicit Wire(std::unique_ptr<ClientSocket> connected)
+      : socket(std::move(connected)), incoming([this](void* into, std::size_t size, Deadline deadline) {
+          return socket->read(into, size, deadline);
+        }) {}
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
 
-  boost::beast::flat_buffer& buffer() { return buffer_; }
-
-  bool fresh() { return buffer_.size() == 0 && socket_->fresh(); }
+  bool fresh() const { return incoming.waiting().empty() && socket->fresh(); }
 
   // Sends all, or less when the server answers before that. A failed send is no error yet: the reason for it
   // may wait to be read.
   Result<void> send(std::string_view data, Deadline deadline) {
-    TG_TRY(const bool all, socket_->send(data, deadline));
+    TG_TRY(const bool all, socket->send(data, deadline));
     if (!all) reusable = false;
     return {};
   }
 
-  // False at the end of the stream.
-  Result<bool> read(Deadline deadline) {
-    const auto space = buffer_.prepare(kReadBytes);
-    TG_TRY(const std::size_t count, socket_->read(space.data(), space.size(), deadline));
-    buffer_.commit(count);
-    any_read = any_read || count > 0;
-    return count > 0;
-  }
-
-  void set_interrupt(const Interrupt* interrupt) { socket_->set_interrupt(interrupt); }
-
+  const std::unique_ptr<ClientSocket> socket;
+  Incoming incoming;
   bool reusable = true;
-  bool any_read = false;  // since the request in work was sent
-
- private:
-  std::unique_ptr<ClientSocket> socket_;
-  boost::beast::flat_buffer buffer_;
-};
-
-// Reads one answer, head first.
-class AnswerReader {
- public:
-  AnswerReader(Wire& wire, bool head_only) : wire_(wire), head_only_(head_only) { restart(); }
-
-  // Fills status and headers. Interim answers (100 to 199) are skipped.
-  Result<Response> read_head(Deadline deadline) {
-    while (true) {
-      TG_TRY_VOID(parse_head(deadline));
-      const auto& message = parser_->get();
-      Response response;
-      response.status = static_cast<int>(message.result_int());
-      if (response.status >= 200) {
-        for (const auto& field : message) {
-          response.headers.add(std::string(field.name_string()), std::string(field.value()));
-        }
-        return response;
-      }
-      restart();
-    }
-  }
-
-  // The next piece of the body; empty at its end.
-  Result<std::string_view> read_body(Deadline deadline) {
-    while (!parser_->is_done()) {
-      if (wire_.buffer().size() == 0) {
-        TG_TRY(const bool more, wire_.read(deadline));
-        if (!more) {
-          wire_.reusable = false;
-          error_code error;
-          parser_->put_eof(error);
-          if (error) return connection_lost("in the middle of the body");
-          continue;
-        }
-      }
-      auto& body = parser_->get().body();
-      body.data = piece_.data();
-      body.size = piece_.size();
-      body.more = true;
-      error_code error;
-      wire_.buffer().consume(parser_->put(wire_.buffer().data(), error));
-      const std::size_t count = piece_.size() - body.size;
-      if (error == http::error::need_more && count == 0) {
-        // A chunk's own header that is not whole yet.
-        TG_TRY_VOID(read_more(deadline));
-      } else if (error && error != http::error::need_buffer && error != http::error::need_more) {
-        return invalid(error);
-      }
-      if (count > 0) return std::string_view(piece_.data(), count);
-    }
-    if (!parser_->keep_alive()) wire_.reusable = false;
-    return std::string_view();
-  }
-
- private:
-  using Parser = http::response_parser<http::buffer_body>;
-
-  void restart() {
-    parser_ = std::make_unique<Parser>();
-    parser_->header_limit(kHeaderBytesMax);
-    parser_->body_limit(boost::none);  // counted by whoever collects it
-    parser_->skip(head_only_);
-  }
-
-  Result<void> parse_head(Deadline deadline) {
-    while (!parser_->is_header_done()) {
-      if (wire_.buffer().size() == 0) TG_TRY_VOID(read_more(deadline));
-      error_code error;
-      wire_.buffer().consume(parser_->put(wire_.buffer().data(), error));
-      if (error == http::error::need_more) {
-        TG_TRY_VOID(read_more(deadline));
-      } else if (error) {
-        return invalid(error);
-      }
-    }
-    return {};
-  }
-
-  Result<void> read_more(Deadline deadline) {
-    if (wire_.buffer().size() > kHeaderBytesMax) return invalid(http::error::header_limit);
-    TG_TRY(const bool more, wire_.read(deadline));
-    if (!more) return connection_lost("before its end");
-    return {};
-  }
-
-  static tl::unexpected<Error> invalid(const error_code& error) {
-    return fail(Code::kInternal, "client.answer.invalid",
-                "the server's answer is not valid HTTP/1.1: " + error.message());
-  }
-
-  Wire& wire_;
-  const bool head_only_;
-  std::unique_ptr<Parser> parser_;
-  std::array<char, kReadBytes> piece_{};
 };
 
 bool has_line_break(std::string_view text) {
@@ -238,9 +120,18 @@ struct HttpClient::Impl {
     return nullptr;
   }
 
-  void give_back(std::unique_ptr<Wire> wire) {
-    if (!wire->reusable || wire->buffer().size() != 0) return;
-    wire->set_interrupt(nullptr);
+  // An exchange whose answer's head was read. The wire is then at the start of the body.
+  struct Begun {
+    std::unique_ptr<Wire> wire;
+    std::unique_ptr<AnswerReader> reader;
+    Response head;
+  };
+
+  // At the end of the body.
+  void give_back(Begun begun) {
+    std::unique_ptr<Wire> wire = std::move(begun.wire);
+    if (!wire->reusable || !begun.reader->keeps_alive() || !wire->incoming.waiting().empty()) return;
+    wire->socket->set_interrupt(nullptr);
     const std::lock_guard lock(mutex);
     if (idle.size() < options.idle_connections_max) idle.push_back(std::move(wire));
   }
@@ -256,21 +147,14 @@ struct HttpClient::Impl {
     return std::make_unique<Wire>(std::move(socket));
   }
 
-  // Sends the request and reads the head of the answer. The wire is then at the start of the body.
-  struct Begun {
-    std::unique_ptr<Wire> wire;
-    std::unique_ptr<AnswerReader> reader;
-    Response head;
-  };
-
   Result<Begun> begin_on(std::unique_ptr<Wire> wire, const ClientRequest& request, const std::string& text,
                          Deadline deadline, bool& any_read) const {
-    wire->any_read = false;
-    wire->set_interrupt(request.interrupt);
+    wire->incoming.any_read = false;
+    wire->socket->set_interrupt(request.interrupt);
     TG_TRY_VOID(wire->send(text, deadline));
-    auto reader = std::make_unique<AnswerReader>(*wire, request.method == Method::kHead);
+    auto reader = std::make_unique<AnswerReader>(wire->incoming, request.method == Method::kHead);
     auto head = reader->read_head(deadline);
-    any_read = wire->any_read;
+    any_read = wire->incoming.any_read;
     if (!head) return fail(std::move(head).error());
     return Begun{std::move(wire), std::move(reader), std::move(*head)};
   }
@@ -299,8 +183,9 @@ struct HttpClient::Impl {
       }
       begun.head.body.append(piece);
     }
-    give_back(std::move(begun.wire));
-    return std::move(begun.head);
+    Response answer = std::move(begun.head);
+    give_back(std::move(begun));
+    return answer;
   }
 };
 
@@ -329,8 +214,9 @@ Result<Response> HttpClient::stream(const ClientRequest& request, milliseconds h
     if (piece.empty()) break;
     if (!on_chunk(piece)) return std::move(begun.head);
   }
-  impl_->give_back(std::move(begun.wire));
-  return std::move(begun.head);
+  Response head = std::move(begun.head);
+  impl_->give_back(std::move(begun));
+  return head;
 }
 
 }  // namespace tangram::net

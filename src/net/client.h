@@ -58,8 +58,9 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // `timeout` is for the whole exchange. A request on a kept connection that the server has just closed is
-  // sent once more when that is safe: an idempotent method, or a header Idempotency-Key.
+  // `timeout` is for the whole exchange, with the look-up of the host. A request on a kept connection that
+  // the server has just closed is sent once more when that is safe: an idempotent method, or a header
+  // Idempotency-Key.
   Result<Response> request(const ClientRequest& request, std::chrono::milliseconds timeout);
 
   // Gives the body piece by piece as it arrives, until the end or until `on_chunk` returns false. An answer

@@ -1,7 +1,6 @@
 #include "net/client_socket.h"
 
 #include <arpa/inet.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
@@ -13,11 +12,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <thread>
+
+#include "net/host_lookup.h"
 
 namespace tangram::net {
 namespace {
@@ -26,29 +26,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kConnectRetry{5};
-
-tl::unexpected<Error> interrupted() {
-  return fail(Code::kAborted, "client.interrupted", "the call was given up before its answer came");
-}
-
-// Waits until the socket is ready for one of `events`; the events that came.
-Result<short> wait_for(int fd, short events, ClientDeadline deadline, const Interrupt* interrupt) {
-  while (true) {
-    if (interrupt != nullptr && interrupt->raised()) return interrupted();
-    int timeout_ms = -1;
-    if (deadline) {
-      const auto left = std::chrono::ceil<milliseconds>(*deadline - Clock::now()).count();
-      timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000'000));
-    }
-    // A descriptor below 0 is passed over.
-    std::array<pollfd, 2> watched{
-        {{fd, events, 0}, {interrupt != nullptr ? interrupt->fd() : -1, POLLIN, 0}}};
-    const int ready = poll(watched.data(), watched.size(), timeout_ms);
-    if (ready > 0 && watched[0].revents != 0) return watched[0].revents;
-    if (ready == 0) return client_timed_out();
-    if (ready < 0 && errno != EINTR) return fail(system_error("cannot wait for the server", errno));
-  }
-}
 
 std::string where(const ClientOptions& options) {
   if (options.host.empty()) return options.socket_path;
@@ -85,7 +62,7 @@ Result<int> dial_unix(const ClientOptions& options, ClientDeadline deadline, con
     const bool again = number == EAGAIN || number == EINTR;
     if (interrupt != nullptr && interrupt->raised()) {
       close(fd);
-      return interrupted();
+      return client_interrupted();
     }
     if (again && (!deadline || Clock::now() < *deadline)) {
       std::this_thread::sleep_for(kConnectRetry);
@@ -137,16 +114,13 @@ Result<int> dial_address(const ClientOptions& options, const addrinfo& to, Clien
 }
 
 Result<int> dial_tcp(const ClientOptions& options, ClientDeadline deadline, const Interrupt* interrupt) {
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  wanted.ai_flags = AI_ADDRCONFIG;
-  addrinfo* found = nullptr;
-  const int problem =
-      getaddrinfo(options.host.c_str(), std::to_string(options.port).c_str(), &wanted, &found);
-  if (problem != 0) return fail(unreachable(options, gai_strerror(problem), 0));
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> list(found, freeaddrinfo);
+  const Result<Addresses> list = look_up_host(options.host, options.port, deadline, interrupt);
+  if (!list) {
+    const Error& error = list.error();
+    return fail(error.reason == "client.unreachable" ? unreachable(options, error.message, 0) : error);
+  }
   Result<int> fd = fail(unreachable(options, ENOENT));
-  for (const addrinfo* at = list.get(); at != nullptr && !fd; at = at->ai_next) {
+  for (const addrinfo* at = list->get(); at != nullptr && !fd; at = at->ai_next) {
     fd = dial_address(options, *at, deadline, interrupt);
   }
   return fd;
@@ -268,17 +242,6 @@ Error handshake_error(SSL* tls, const ClientOptions& options) {
 }
 
 }  // namespace
-
-tl::unexpected<Error> connection_lost(std::string_view what) {
-  return fail(Code::kUnavailable, "client.connection_lost",
-              "the server closed the connection before its answer was whole (" + std::string(what) + ")",
-              "look at the log of the daemon, then try again");
-}
-
-tl::unexpected<Error> client_timed_out() {
-  return fail(Code::kDeadlineExceeded, "client.timeout", "the server did not answer in time",
-              "try again, or allow more time");
-}
 
 void ClientTrust::Free::operator()(ssl_ctx_st* context) const {
   SSL_CTX_free(context);

@@ -1,22 +1,19 @@
 // A client's connected socket: Unix, TCP, or TCP under TLS. Blocking with deadlines; one thread at a time.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
-#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "net/client.h"
+#include "net/client_wait.h"
 
 struct ssl_ctx_st;
 struct ssl_st;
 
 namespace tangram::net {
-
-// The latest moment at which an operation may end. An empty one never ends.
-using ClientDeadline = std::optional<std::chrono::steady_clock::time_point>;
 
 // Whom a client trusts. Made once, because the system's list is long. Thread-safe.
 class ClientTrust {
@@ -76,10 +73,5 @@ class ClientSocket {
   const Interrupt* interrupt_;
   std::unique_ptr<ssl_st, FreeTls> tls_;
 };
-
-// ---- errors of the way to a server
-
-tl::unexpected<Error> connection_lost(std::string_view what);
-tl::unexpected<Error> client_timed_out();
 
 }  // namespace tangram::net

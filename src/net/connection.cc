@@ -532,6 +532,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
         const bool written = co_await write_data(output.data);
         if (!written) co_return false;
       }
+      if (output.finished && !output.whole) co_return false;
       if (output.finished) co_return co_await write_stream_end();
       deadline_.never();
       co_await wait_signal();

@@ -167,16 +167,18 @@ void ConnectionTable::give_back(Ticket ticket, std::size_t bytes) {
 
 Response refusal_answer(ConnectionTable::Verdict verdict, const std::string& share,
                         const ServerLimits& limits) {
-  if (verdict == ConnectionTable::Verdict::kShareFull) {
-    return problem(429, "http.connections.share_exceeded",
-                   share + " holds " + std::to_string(limits.connections_per_share_max) +
-                       " connections, and may hold no more",
-                   "close some, or use one connection for more requests");
-  }
-  return problem(
-      503, "http.connections.exceeded",
-      "the server holds " + std::to_string(limits.connections_max) + " connections and takes no more",
-      "try again in a moment");
+  const bool share_full = verdict == ConnectionTable::Verdict::kShareFull;
+  Response response = share_full
+                          ? problem(429, "http.connections.share_exceeded",
+                                    share + " holds " + std::to_string(limits.connections_per_share_max) +
+                                        " connections, and may hold no more",
+                                    "close some, or use one connection for more requests")
+                          : problem(503, "http.connections.exceeded",
+                                    "the server holds " + std::to_string(limits.connections_max) +
+                                        " connections and takes no more",
+                                    "try again in a moment");
+  response.headers.set("Retry-After", "1");
+  return response;
 }
 
 }  // namespace tangram::net

@@ -85,12 +85,13 @@ void Exchange::on_answer(std::function<void(int)> callback) {
   on_answer_ = std::move(callback);
 }
 
-void Exchange::finish() {
+void Exchange::finish(bool whole) {
   std::function<void()> dropped_cancel;
   std::function<void()> dropped_writable;
   const std::lock_guard lock(mutex_);
   if (phase_ != Phase::kStreaming) return;
   phase_ = Phase::kFinished;
+  whole_ = whole;
   dropped_cancel.swap(on_cancel_);
   dropped_writable.swap(on_writable_);
   notify();
@@ -121,6 +122,7 @@ Exchange::Output Exchange::take() {
   output.stream = phase_ == Phase::kStreaming || !buffer_.empty();
   output.data = std::exchange(buffer_, {});
   output.finished = phase_ == Phase::kFinished;
+  output.whole = whole_;
   if (!output.data.empty()) call(on_writable_);
   return output;
 }
@@ -199,6 +201,10 @@ void StreamWriter::on_cancel(std::function<void()> callback) {
 
 void StreamWriter::finish() {
   if (impl_->exchange) impl_->exchange->finish();
+}
+
+void StreamWriter::break_off() {
+  if (impl_->exchange) impl_->exchange->finish(false);
 }
 
 bool StreamWriter::closed() const {

@@ -34,7 +34,7 @@ class Exchange {
   void on_writable(std::function<void()> callback);
   void on_cancel(std::function<void()> callback);
   void on_answer(std::function<void(int)> callback);
-  void finish();
+  void finish(bool whole = true);  // not whole: the end of the answer is missing
   bool closed() const;
   // The answer for a handler that threw or let go without one. Does nothing when there is one.
   void fail_unanswered(std::string_view why);
@@ -46,6 +46,7 @@ class Exchange {
     bool stream = false;
     std::string data;       // the next bytes of the stream
     bool finished = false;  // nothing comes after this
+    bool whole = true;      // finished: and nothing is missing
   };
   Output take();
 
@@ -71,6 +72,7 @@ class Exchange {
   Phase phase_ = Phase::kOpen;
   std::optional<Response> head_;
   std::string buffer_;
+  bool whole_ = true;
   bool cancelled_ = false;
   bool closed_ = false;
   std::function<void()> on_writable_;

@@ -47,6 +47,17 @@ Response invalid(std::string_view what, std::string_view hint) {
                  hint);
 }
 
+// HTTP/1.0 knows no expectations, so there the field means nothing.
+std::optional<Response> expectation_problem(const Headers& headers, unsigned version) {
+  if (version < 11) return std::nullopt;
+  for (const std::string_view expected : elements(headers, "Expect")) {
+    if (expected.empty() || same_ignoring_case(expected, "100-continue")) continue;
+    return problem(417, "http.expectation.unsupported", "no Expect but 100-continue is met here",
+                   "send the request without Expect");
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view HeadScanner::fault_at(std::string_view text) const {
@@ -83,6 +94,7 @@ std::optional<Response> framing_problem(const Headers& headers, unsigned version
   }
   if (version >= 11 && !headers.get("Host"))
     return invalid("Host is missing", "send Host: with the server's name");
+  if (auto refusal = expectation_problem(headers, version)) return refusal;
   const bool coded = headers.get("Transfer-Encoding").has_value();
   const bool counted = headers.get("Content-Length").has_value();
   if (counted && elements(headers, "Content-Length").size() > 1)

@@ -35,7 +35,8 @@ class HeadScanner {
 
 // The answer to a request whose head leaves open how long its body is, who asks, or what is asked: 400
 // "http.request.invalid" (also when HTTP/1.1 names no host), or 501 "http.transfer_coding.unsupported" for a
-// coding beside chunked. The connection must be closed behind it. `version`: 10 or 11.
+// coding beside chunked, or 417 "http.expectation.unsupported" when its sender may wait for something before
+// it sends the body. The connection must be closed behind it. `version`: 10 or 11.
 std::optional<Response> framing_problem(const Headers& headers, unsigned version);
 
 }  // namespace tangram::net

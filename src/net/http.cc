@@ -39,6 +39,31 @@ std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
   return out;
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+// The value of a parameter, and what else is before the next ';', taken off the front of `rest`. In quotes a
+// ';' is a character like any other, and so is what stands behind a backslash.
+std::string take_value(std::string_view& rest) {
+  std::string value;
+  bool in_quotes = false;
+  std::size_t at = 0;
+  for (; at < rest.size() && (in_quotes || rest[at] != ';'); ++at) {
+    if (rest[at] == '"') {
+      in_quotes = !in_quotes;
+      continue;
+    }
+    if (in_quotes && rest[at] == '\\' && at + 1 < rest.size()) ++at;
+    value.push_back(rest[at]);
+  }
+  rest.remove_prefix(at);
+  return std::string(trimmed(value));
+}
+
 }  // namespace
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {
@@ -86,6 +111,35 @@ std::optional<std::string_view> Headers::get(std::string_view name) const {
     if (same_ignoring_case(field.name, name)) return field.value;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> field_parameters(std::string_view field, std::string_view name) {
+  std::vector<std::string> values;
+  field.remove_prefix(std::min(field.find(';'), field.size()));
+  while (!field.empty()) {
+    field.remove_prefix(1);  // the ';'
+    const std::size_t end = std::min(field.find_first_of("=;"), field.size());
+    const std::string_view key = trimmed(field.substr(0, end));
+    field.remove_prefix(end);
+    std::string value;
+    if (field.starts_with('=')) {
+      field.remove_prefix(1);
+      value = take_value(field);
+    }
+    if (same_ignoring_case(key, name)) values.push_back(std::move(value));
+  }
+  return values;
+}
+
+std::optional<std::string> bearer_token(const Headers& headers) {
+  constexpr std::string_view kScheme = "Bearer ";
+  const auto header = headers.get("Authorization");
+  if (!header) return std::nullopt;
+  const std::string_view scheme = header->substr(0, std::min(kScheme.size(), header->size()));
+  if (!same_ignoring_case(scheme, kScheme)) return std::string();
+  std::string_view token = header->substr(kScheme.size());
+  while (token.starts_with(' ')) token.remove_prefix(1);
+  return std::string(token);
 }
 
 Result<Query> Query::parse(std::string_view text) {

@@ -50,6 +50,14 @@ class Headers {
   std::vector<Field> fields_;
 };
 
+// What an Authorization header of the scheme Bearer carries (RFC 6750, 2.1), whatever it is. Empty: nothing,
+// or another scheme, whose word may be a secret of some other service. None: no such header.
+std::optional<std::string> bearer_token(const Headers& headers);
+
+// The values of the parameters of that name behind the first ';' of a field (RFC 9110, 5.6.6), without
+// quotes: of `application/json; charset="utf-8"` and "charset", {"utf-8"}.
+std::vector<std::string> field_parameters(std::string_view field, std::string_view name);
+
 // The decoded parameters behind the '?', in order; a name may occur more than once.
 class Query {
  public:

@@ -74,6 +74,8 @@ std::string_view status_phrase(int status) {
       return "Payload Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
     case 422:
       return "Unprocessable Entity";
     case 429:

@@ -102,6 +102,9 @@ class StreamWriter {
 
   // What was taken is still delivered.
   void finish();
+  // The same, but the reader is to see that something is missing: the connection ends in the middle of the
+  // answer. (HTTP/1.0 knows no difference.)
+  void break_off();
 
   bool closed() const;
 

@@ -96,6 +96,11 @@ Result<void> authorize(const Route& route, const service::Caller& caller) {
   return {};
 }
 
+// Everything is read as UTF-8 (RFC 8259, 8.1).
+bool is_utf8_charset(const std::string& charset) {
+  return net::same_ignoring_case(charset, "utf-8") || net::same_ignoring_case(charset, "us-ascii");
+}
+
 // The first form is meant when the client names none.
 Result<void> check_media(const Route& route, const net::Request& request) {
   if (route.operation.body.empty()) return {};
@@ -106,6 +111,12 @@ Result<void> check_media(const Route& route, const net::Request& request) {
   }
   const std::string media = media_type(request);
   if (media.empty()) return {};
+  const auto type = request.headers.get("Content-Type").value_or("");
+  for (const std::string& charset : net::field_parameters(type, "charset")) {
+    if (is_utf8_charset(charset)) continue;
+    return fail(Code::kInvalidArgument, "http.content_type.unsupported",
+                "a body in the charset " + quoted(charset, 64) + " is not read here", "send UTF-8");
+  }
   std::string known;
   for (const wire::Content& content : route.operation.body) {
     if (content.media == media) return {};

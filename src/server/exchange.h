@@ -78,10 +78,6 @@ inline std::string problem_event(const Error& error, wire::Language language) {
   return "event: problem\ndata: " + wire::write_problem(wire::localised(error, language)) + "\n\n";
 }
 
-// Whose word is given by an Authorization header of the scheme Bearer; empty: another scheme. None: no
-// header.
-std::optional<std::string> bearer_token(const net::Request& head);
-
 // ---- the calls, one function each
 void get_version(Exchange& exchange);
 void get_openapi(Exchange& exchange);

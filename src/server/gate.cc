@@ -1,6 +1,5 @@
 #include "server/gate.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -8,9 +7,6 @@
 
 namespace tangram::server {
 namespace {
-
-constexpr std::size_t kUnknownBodyBytesMax = 4'096;
-constexpr std::string_view kScheme = "Bearer ";
 
 std::string origin_of(const net::Peer& peer) {
   if (!peer.process) return peer.address;
@@ -58,7 +54,7 @@ class ApiGate final : public net::Gate {
 
  private:
   Result<service::Caller> identify(const net::Request& head) {
-    if (const auto token = bearer_token(head)) return service_.authenticate(*token);
+    if (const auto token = net::bearer_token(head.headers)) return service_.authenticate(*token);
     if (head.peer.process) return service_.identify(head.peer.process->uid);
     return fail(Code::kUnauthenticated, "token.missing", "the request carries no token",
                 "send one: Authorization: Bearer tgt_…; the operator makes them with tangram token create");
@@ -136,24 +132,13 @@ class ApiGate final : public net::Gate {
 
 std::function<Result<void>()> still_the_same(const Exchange& exchange) {
   return [&service = exchange.service, caller = exchange.caller,
-          token = bearer_token(exchange.request)]() -> Result<void> {
+          token = net::bearer_token(exchange.request.headers)]() -> Result<void> {
     TG_TRY(service::Caller now, token ? service.authenticate(*token) : service.identify(caller.uid));
     now.language = caller.language;
     if (now == caller) return {};
     return fail(Code::kUnauthenticated, "caller.changed", "the caller's rights have changed",
                 "connect again");
   };
-}
-
-// Another scheme is told the same as a bad token: what it carries may be a secret of some other service.
-std::optional<std::string> bearer_token(const net::Request& head) {
-  const auto header = head.headers.get("Authorization");
-  if (!header) return std::nullopt;
-  const std::string_view scheme = header->substr(0, std::min(kScheme.size(), header->size()));
-  if (!net::same_ignoring_case(scheme, kScheme)) return std::string();
-  std::string_view token = header->substr(kScheme.size());
-  while (token.starts_with(' ')) token.remove_prefix(1);
-  return std::string(token);
 }
 
 std::unique_ptr<net::Gate> make_gate(service::Service& service, const ApiParts& parts, AuditLog* audit) {

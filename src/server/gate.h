@@ -12,6 +12,9 @@
 
 namespace tangram::server {
 
+// Of a body that comes from somebody who is not known.
+inline constexpr std::size_t kUnknownBodyBytesMax = 4'096;
+
 // `audit` may be null. All but the parts must outlive the gate.
 //
 // An Authorization header alone says who asks, on every kind of socket; without one it is the peer's uid, and

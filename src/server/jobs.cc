@@ -9,8 +9,6 @@ namespace tangram::server {
 namespace {
 
 constexpr std::int64_t kWaitMsDefault = 30'000;
-// So many jobs of a batch count as one request more.
-constexpr std::int64_t kJobsPerRequest = 20;
 constexpr std::int64_t kPageDefault = 1'000;
 
 // FNV-1a with the length. It only tells a client's own requests apart, so nobody gains by a collision.

@@ -39,7 +39,9 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
     for (int pieces = 0; !writer_.closed(); ++pieces) {
       if (pieces == kPiecesPerStep) return step_later();
       if (const auto allowed = check_now_and_then(); !allowed) {
-        if (query_.form == LogForm::kEvents) (void)writer_.write(problem_event(allowed.error(), language_));
+        // A text has no place for the problem, and must not look like the whole log.
+        if (query_.form != LogForm::kEvents) return writer_.break_off();
+        (void)writer_.write(problem_event(allowed.error(), language_));
         return writer_.finish();
       }
       if (chunk_.empty()) make_chunk();

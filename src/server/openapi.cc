@@ -29,7 +29,7 @@ std::string_view who_may(Access access) {
 std::vector<int> problems_of(const Route& route) {
   std::vector<int> all = route.operation.problems;
   // A bad token is refused also where nobody needs one; 501 is for a body in a transfer coding.
-  all.insert(all.end(), {400, 401, 413, 429, 431, 500, 501, 503});
+  all.insert(all.end(), {400, 401, 413, 417, 429, 431, 500, 501, 503});
   if (route.access != Access::kAnybody && route.access != Access::kKnown) all.push_back(403);
   if (!route.operation.body.empty()) all.push_back(415);
   std::sort(all.begin(), all.end());

@@ -11,6 +11,9 @@
 
 namespace tangram::server {
 
+// So many jobs of a batch count as one request more.
+inline constexpr std::int64_t kJobsPerRequest = 20;
+
 struct Rate {
   std::int64_t per_second = 100;
   std::int64_t burst = 200;  // so many at once after a rest

@@ -46,6 +46,8 @@ inline constexpr Text kIdsOrColumns{"--quiet prints ids alone, and --columns ask
 // ---- talk
 inline constexpr Text kDaemonAway{"tangramd does not answer; waiting for it to come back",
                                   "tangramd 没有响应；正在等待其恢复"};
+inline constexpr Text kDaemonBusy{"tangramd asks for patience: {reason}; trying again",
+                                  "tangramd 暂时无法处理：{reason}；正在重试"};
 inline constexpr Text kLeaseWaitsForDaemon{
     "tangramd does not answer; the lease is taken up again when it is back",
     "tangramd 没有响应；待其恢复后重新接管租约"};

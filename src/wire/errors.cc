@@ -74,6 +74,7 @@ int http_status(const Error& error) {
   if (error.reason == "events.cursor.gone") return 410;
   if (error.reason == "http.content_type.unsupported") return 415;
   if (error.reason == "http.content_encoding.unsupported") return 415;
+  if (error.reason == "http.expectation.unsupported") return 417;
   return row_of(error.code).status;
 }
 
@@ -118,6 +119,8 @@ std::string_view status_meaning(int status) {
       return "Body too large";
     case 415:
       return "Type of the body not read here";
+    case 417:
+      return "Expectation not met here";
     case 431:
       return "Header too large";
     default:

@@ -22,7 +22,7 @@ inline constexpr int kExitUnavailable = 6;  // not reachable, 413, 429, 5xx
 inline constexpr int kExitConflict = 7;
 inline constexpr int kExitBug = 70;
 
-// 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 501, 503 or 504.
+// 400, 401, 403, 404, 405, 409, 410, 413, 415, 417, 422, 429, 500, 501, 503 or 504.
 int http_status(const Error& error);
 
 int exit_code(const Error& error);

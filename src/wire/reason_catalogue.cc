@@ -333,6 +333,8 @@ constexpr ReasonText kReasons[] = {
                "不支持的内容类型", "send application/json", "发送 application/json"},
     ReasonText{"http.content_encoding.unsupported", "the body is compressed or coded, which is not read here",
                "不支持的内容编码", "send the body as it is", "请直接发送原始内容"},
+    ReasonText{"http.expectation.unsupported", "the request expects what is not offered here",
+               "请求的 Expect 无法满足", "send the request without Expect", "发送请求时不要带 Expect"},
     ReasonText{"http.header.too_large", "the request header is too large", "请求头过大",
                "send fewer or shorter headers", "减少或缩短请求头"},
     ReasonText{"http.body.too_large", "the request body is too large", "请求体过大", "send less at once",

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <fstream>
 
 #include "cli/fake_daemon.h"
@@ -141,6 +142,93 @@ TEST_F(Commands, WaitGivesUpAfterItsTimeout) {
   const Ended done = tangram({"wait", "j-1", "--timeout", "1ms"});
   EXPECT_EQ(done.code, 1);
   EXPECT_EQ(done.out, "job train-001 (j-1) is running\n");
+}
+
+net::Response for_a_while(Code code, const std::string& reason, const std::string& message,
+                          const std::string& seconds) {
+  net::Response response = problem(code, reason, message);
+  response.headers.set("Retry-After", seconds);
+  return response;
+}
+
+// Without it a tenant that is above its rate for a moment, or a daemon that is full for one, would end a wait
+// of days, and a script would take the job for a failed one.
+TEST_F(Commands, WaitGoesOnThroughRefusalsThatPass) {
+  std::atomic<int> waits = 0;
+  route = [&](const net::Request& request) {
+    if (request.segments.back() != "wait") return ok(wire::write(job("j-17", JobState::kRunning)));
+    switch (++waits) {
+      case 1:
+        return for_a_while(Code::kResourceExhausted, "rate.exceeded", "team-a asks too often", "1");
+      case 2:
+        return for_a_while(Code::kUnavailable, "http.connections.exceeded", "too many", "0");
+      case 3:
+        return ok(wire::write(job("j-17", JobState::kRunning)));
+      case 4:
+        return for_a_while(Code::kResourceExhausted, "rate.exceeded", "team-a asks too often", "0");
+      default:
+        return ok(wire::write(ended("j-17", Outcome::kSucceeded, 0)));
+    }
+  };
+  const auto started = std::chrono::steady_clock::now();
+  const Ended done = tangram({"wait", "train-001"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.err, "tangramd asks for patience: team-a asks too often; trying again\n");
+  EXPECT_GE(std::chrono::steady_clock::now() - started, std::chrono::milliseconds(1'400));
+  EXPECT_EQ(waits, 5);
+  waits = 3;
+  const Ended submitted = tangram({"submit", "--wait", "--", "./train"});
+  EXPECT_EQ(submitted.code, 0) << submitted.err;
+  EXPECT_EQ(waits, 5);
+}
+
+// Without it a command would sit there for a refusal that it met at once, or `wait --timeout` overstay its
+// time.
+TEST_F(Commands, RefusalsAreNotWaitedForInVain) {
+  route = [](const net::Request&) {
+    return for_a_while(Code::kResourceExhausted, "rate.exceeded", "team-a asks too often", "30");
+  };
+  const auto started = std::chrono::steady_clock::now();
+  EXPECT_EQ(tangram({"wait", "j-1"}).code, 6);
+  EXPECT_EQ(tangram({"submit", "--wait", "--", "./train"}).code, 6);
+  EXPECT_EQ(tangram({"logs", "-f", "j-1"}).code, 6);
+  EXPECT_EQ(tangram({"events", "-f"}).code, 6);
+  EXPECT_EQ(tangram({"queue", "--watch"}).code, 6);
+  EXPECT_EQ(requests().size(), 5U);
+  route = [](const net::Request& request) {
+    if (request.segments.back() != "wait") return ok(wire::write(job("j-1", JobState::kRunning)));
+    return for_a_while(Code::kResourceExhausted, "rate.exceeded", "team-a asks too often", "30");
+  };
+  EXPECT_EQ(tangram({"wait", "j-1", "--timeout", "500ms"}).code, 6);
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(10));
+}
+
+// Without it `logs -f` would end at a moment in which its tenant asks too much, or in which the seat of its
+// broken stream is not free yet.
+TEST_F(Commands, FollowGoesOnThroughRefusalsThatPass) {
+  std::atomic<int> looks = 0;
+  std::atomic<int> streams = 0;
+  route = [&](const net::Request& request) {
+    if (request.segments.back() != "logs") {
+      if (++looks == 2) return for_a_while(Code::kResourceExhausted, "rate.exceeded", "too fast", "0");
+      return ok(wire::write(ended("j-1", Outcome::kSucceeded, 0)));
+    }
+    const std::string offset(request.query.get("offset").value_or("0"));
+    switch (++streams) {
+      case 1:
+        return for_a_while(Code::kResourceExhausted, "http.connections.share_exceeded", "no seat", "0");
+      case 2:
+        return ok("id: 2\ndata: " + net::encode_base64("a\n") + "\n\n");
+      case 3:
+        return for_a_while(Code::kUnavailable, "service.stopping", "it stops", "0");
+      default:
+        return ok("id: 9\ndata: " + net::encode_base64("from " + offset + "\n") +
+                  "\n\nevent: end\ndata:\n\n");
+    }
+  };
+  const Ended done = tangram({"logs", "-f", "j-1"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "a\nfrom 2\n");
 }
 
 // Without it `logs -f` would stop at the first restart, or miss the beginning.

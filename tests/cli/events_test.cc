@@ -231,6 +231,9 @@ TEST_F(Events, FollowGoesOnWhereItBroke) {
       case 1:
         return ok("id: 4\n\n" + frame(event("5.0", "npu.gone")) + frame(event("5.1", "npu.gone")));
       case 2:
+        // The seat of the stream that broke is not free yet.
+        return problem(Code::kResourceExhausted, "events.streams.too_many", "no seat");
+      case 3:
         return ok(frame(event("6.0", "npu.appeared")) + ": keep-alive\nid: 9\n\n");
       default:
         return problem(Code::kFailedPrecondition, "events.cursor.gone", "they are gone");
@@ -240,11 +243,12 @@ TEST_F(Events, FollowGoesOnWhereItBroke) {
   EXPECT_EQ(done.code, 7) << done.err;
   EXPECT_NE(done.err.find("they are gone"), std::string::npos);
   EXPECT_EQ(std::ranges::count(done.out, '\n'), 3);
-  ASSERT_EQ(requests().size(), 3U);
+  ASSERT_EQ(requests().size(), 4U);
   EXPECT_EQ(requests()[0].path, "/v1/events");
   EXPECT_EQ(parameter(requests()[0], "after"), "(none)");
   EXPECT_EQ(parameter(requests()[1], "after"), "5.1");
-  EXPECT_EQ(parameter(requests()[2], "after"), "9");
+  EXPECT_EQ(parameter(requests()[2], "after"), "5.1");
+  EXPECT_EQ(parameter(requests()[3], "after"), "9");
 }
 
 // Without it the last ones and those that follow would overlap or leave a gap.
@@ -310,6 +314,8 @@ TEST_F(Events, QueueIsShownAgainWhenSomethingChanges) {
       switch (++streams) {
         case 1:
           return ok("id: 4\n\n" + frame(job_event("5.0", "job.ended")) + ": keep-alive\nid: 9\n\n");
+        case 2:
+          return problem(Code::kResourceExhausted, "events.streams.too_many", "no seat");
         default:
           return problem(Code::kPermissionDenied, "test.end", "enough");
       }
@@ -322,6 +328,7 @@ TEST_F(Events, QueueIsShownAgainWhenSomethingChanges) {
   };
   const Ended done = tangram({"queue", "--watch", "-o", "json", "--tenant", "team-a"});
   EXPECT_EQ(done.code, 5) << done.err;
+  EXPECT_EQ(streams, 3);
   EXPECT_GE(lists, 1);
   EXPECT_LE(lists, 3);
   EXPECT_EQ(std::ranges::count(done.out, '\n'), lists);

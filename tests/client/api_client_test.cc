@@ -56,9 +56,9 @@ class ApiClientTest : public testing::Test {
 
   std::string socket() const { return folder_ + "/s"; }
 
-  void answer(int status, std::string body) {
+  void answer(int status, std::string body, net::Headers headers = {}) {
     const std::lock_guard lock(mutex_);
-    answers_.push_back({status, {}, std::move(body)});
+    answers_.push_back({status, std::move(headers), std::move(body)});
   }
 
   net::Request asked(std::size_t index = 0) {
@@ -143,6 +143,36 @@ TEST_F(ApiClientTest, AProblemIsTheErrorThatItWasThere) {
   EXPECT_EQ(view.error().reason, there.reason);
   EXPECT_EQ(view.error().message, there.message);
   EXPECT_EQ(view.error().hint, there.hint);
+}
+
+std::optional<std::int64_t> retry_after_ms(const Error& error) {
+  for (const auto& [name, value] : error.details) {
+    if (name == "retryAfterMs") return std::get<std::int64_t>(value);
+  }
+  return std::nullopt;
+}
+
+// Without it nobody would know how long the server, or a proxy before it, wants to be left alone.
+TEST_F(ApiClientTest, RetryAfterComesWithTheError) {
+  const Error fast{Code::kResourceExhausted, "rate.exceeded", "too fast", "",
+                   {{"retryAfterMs", 10}},   nullptr};
+  const std::string problem = wire::write_problem(fast);
+  answer(429, problem, {{"Retry-After", "2"}});
+  EXPECT_EQ(retry_after_ms(client().status().error()), 2'000);
+  answer(429, problem);
+  EXPECT_EQ(retry_after_ms(client().status().error()), 10);
+  answer(502, "<html>", {{"Retry-After", "7"}});
+  EXPECT_EQ(retry_after_ms(client().status().error()), 7'000);
+  for (const char* text : {"", "-1", "1.5", "2 s", "99999999999", "Fri, 31 Dec 1999 23:59:59 GMT"}) {
+    answer(502, "", {{"Retry-After", text}});
+    EXPECT_EQ(retry_after_ms(client().status().error()), std::nullopt) << text;
+  }
+  LogRequest request{std::nullopt, 0, true};
+  answer(429, problem, {{"Retry-After", "3"}});
+  EXPECT_EQ(retry_after_ms(client().logs("j-1", request, [](auto) { return true; }).error()), 3'000);
+  std::string cursor;
+  answer(503, problem, {{"Retry-After", "4"}});
+  EXPECT_EQ(retry_after_ms(client().follow_events({}, cursor, [](auto) { return true; }).error()), 4'000);
 }
 
 // Without it a broken or foreign answer would be a crash or a bug of ours.
@@ -239,8 +269,10 @@ TEST_F(ApiClientTest, LogsComeWhole) {
 TEST_F(ApiClientTest, AFollowedLogGoesOnWhereItBroke) {
   answer(200, ": hello\n\nid: 107\ndata: bGluZSAxCg==\n\nid: 1000\ndata: AAH/\n\nid: 2000\nda");
   std::string text;
+  int signs = 0;
   LogRequest request{std::nullopt, 100, true};
   const auto take = [&](std::string_view chunk) {
+    if (chunk.empty()) ++signs;
     text += chunk;
     return true;
   };
@@ -252,11 +284,34 @@ TEST_F(ApiClientTest, AFollowedLogGoesOnWhereItBroke) {
   EXPECT_EQ(parameter(asked(), "follow"), "true");
   EXPECT_EQ(text, std::string("line 1\n\0\1\xff", 10));
   EXPECT_EQ(request.offset, 1000);
+  EXPECT_GT(signs, 0);
   answer(200, "id: 1001\ndata: eA==\n\nevent: end\ndata:\n\n");
   ASSERT_TRUE(client().logs("j-1", request, take));
   EXPECT_EQ(parameter(asked(1), "offset"), "1000");
   EXPECT_EQ(text.back(), 'x');
   EXPECT_EQ(request.offset, 1001);
+}
+
+// Without it a follower whose token was revoked would be told of a broken stream, and come back for ever.
+TEST_F(ApiClientTest, AProblemInALogIsThatError) {
+  const Error revoked{
+      Code::kUnauthenticated, "token.revoked", "token t-1 was revoked", "ask for another", {}, nullptr};
+  answer(200,
+         "id: 107\ndata: bGluZSAxCg==\n\nevent: problem\ndata: " + wire::write_problem(revoked) + "\n\n");
+  std::string text;
+  LogRequest request{std::nullopt, 100, true};
+  const auto ended = client().logs("j-1", request, [&](std::string_view chunk) {
+    text += chunk;
+    return true;
+  });
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, Code::kUnauthenticated);
+  EXPECT_EQ(ended.error().reason, "token.revoked");
+  EXPECT_EQ(ended.error().hint, revoked.hint);
+  EXPECT_EQ(text, "line 1\n");
+  EXPECT_EQ(request.offset, 107);
+  answer(200, "event: problem\ndata: <html>\n\n");
+  EXPECT_EQ(client().logs("j-1", request, [](auto) { return true; }).error().code, Code::kUnavailable);
 }
 
 // Without it a client that comes back would miss events or get them twice, or take the end of a stream for

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <set>
 
@@ -177,6 +180,43 @@ TEST_F(SdkTest, AJobFromItsSubmissionToItsEnd) {
   EXPECT_GE(*ended->ended_at, ended->submitted_at);
   EXPECT_THAT(client.jobs().value(), IsEmpty());
   EXPECT_EQ(client.jobs({.ended_too = true})->size(), 2U);
+}
+
+// Without this, a program that waits for its job would take it for failed when its tenant asks too much for a
+// moment.
+TEST(SdkWait, GoesOnThroughRefusalsThatPass) {
+  std::string folder = "/tmp/tg-sdk-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::atomic<int> calls = 0;
+  const auto answer = [&](const net::Request& request) -> net::Response {
+    if (request.path == "/v1/version") return {200, {}, wire::write(wire::VersionView{"0.1.0", "v1"})};
+    wire::JobView view;
+    view.id = "j-1";
+    view.tenant = "team-a";
+    view.state = calls < 3 ? JobState::kRunning : JobState::kEnded;
+    const Error refusal =
+        ++calls % 2 == 1 ? Error{Code::kResourceExhausted, "rate.exceeded", "too fast", "", {}, nullptr}
+                         : Error{Code::kUnavailable, "http.connections.exceeded", "full", "", {}, nullptr};
+    if (calls != 2 && calls < 5) return {wire::http_status(refusal), {}, wire::write_problem(refusal)};
+    return {200, {}, wire::write(view)};
+  };
+  net::ServerOptions options;
+  options.endpoints = {net::UnixEndpoint{folder + "/s", 0600, std::nullopt, std::nullopt}};
+  auto server = net::HttpServer::start(options, [&](const net::Request& request, net::Responder responder) {
+    responder.send(answer(request));
+  });
+  ASSERT_TRUE(server) << server.error().to_string();
+  const auto client = api::Client::connect({.endpoint = folder + "/s"});
+  ASSERT_TRUE(client) << client.error().message;
+  const auto ended = client->wait("j-1");
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(ended->state, api::JobState::kEnded);
+  EXPECT_EQ(calls, 5) << "refused, running, refused twice, ended";
+  calls = 2;
+  const auto late = client->wait("j-1", milliseconds(100));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().reason, "http.connections.exceeded") << "what it was told when its time was over";
+  std::filesystem::remove_all(folder);
 }
 
 // Without this, a lost answer to a submission would be a second job.

@@ -311,6 +311,11 @@ class Machine:
             process.wait()
 
 
+def figure(text):
+    """What a test has measured: a line that tools/run_suites.py shows also when everything passes."""
+    print(f"\nfigure: {text}", flush=True)
+
+
 def shared_dir(root):
     return pathlib.Path("/srv") / pathlib.Path(root).name
 

@@ -22,7 +22,7 @@ def cache_dir():
 def environment(requirements):
     """The bin directory of the environment with these requirements, made if it is not there yet. Where the Python
     package index cannot be reached, what needs it is skipped with that reason: the repository and Debian's packages must
-    be enough to pass the tests."""
+    be enough to pass the tests. With CI=true it fails: there nobody would notice that the check is gone."""
     text = (HERE / requirements).read_bytes()
     key = hashlib.sha256(text + sys.version.encode()).hexdigest()[:16]
     place = cache_dir() / f"{pathlib.Path(requirements).stem}-{key}"
@@ -43,7 +43,7 @@ def install(command):
     try:
         run(command)
     except AssertionError as error:
-        if "connection broken" not in str(error):
+        if "connection broken" not in str(error) or os.environ.get("CI") == "true":
             raise
         raise unittest.SkipTest("needs the Python package index, which cannot be reached from here") from error
 

@@ -62,11 +62,13 @@ class Remote(harness.Machine):
         finally:
             connection.close()
 
+    def remote_environment(self, secret):
+        """What `tangram` needs to be this bearer over the network."""
+        return {"TANGRAM_SERVER": f"https://localhost:{self.port}", "TANGRAM_CA_FILE": str(self.ca), "TANGRAM_TOKEN": secret}
+
     def remote_cli(self, secret, *arguments, **options):
         """`tangram` over the network, with the token in the environment."""
-        env = {"TANGRAM_SERVER": f"https://localhost:{self.port}", "TANGRAM_CA_FILE": str(self.ca),
-               "TANGRAM_TOKEN": secret, **options.pop("env", {})}
-        return self.cli(*arguments, env=env, **options)
+        return self.cli(*arguments, env={**self.remote_environment(secret), **options.pop("env", {})}, **options)
 
     def audit(self):
         return [json.loads(line) for line in (self.state / "log/audit.log").read_text().splitlines()]

@@ -268,10 +268,11 @@ class Abuse(unittest.TestCase):
         fresh, slowest = self.newcomers(40)
         held = greedy.counts["asking"]
         told = "; ".join(f"{name} {abuser.counts}" for name, abuser in abusers.items())
-        print(f"\nalone: {alone}\nabused: {abused}\nnewcomers {fresh} of 40, slowest {slowest:.0f} ms; "
-              f"memory {memory_before:.0f} -> {memory:.0f} MiB; descriptors {descriptors_before} -> {descriptors}; "
-              f"fast offered {[f'{rate:.0f}' for rate in offered]} a second; handshakes that never ended "
-              f"{[f'{rate:.0f}' for rate in handshakes]} a second\n{told}", file=sys.stderr)
+        harness.figure(f"alone: {alone}; abused: {abused}")
+        harness.figure(f"newcomers {fresh} of 40, slowest {slowest:.0f} ms; "
+                       f"memory {memory_before:.0f} -> {memory:.0f} MiB; descriptors {descriptors_before} -> {descriptors}; "
+                       f"fast offered {[f'{rate:.0f}' for rate in offered]} a second; handshakes that never ended "
+                       f"{[f'{rate:.0f}' for rate in handshakes]} a second; {told}")
 
         # They really did what they are here for.
         self.assertLess(deaf.counts.get("refused", 0), DEAF)
@@ -355,7 +356,7 @@ class Crowd(unittest.TestCase):
         readable, _, _ = select.select([connection.sock for connection in held], [], [], 0)
         late = [connection.getresponse().status for connection in held if connection.sock in readable]
         waiting = len(held) - len(late)
-        print(f"\n{waiting} connections held by 9 tenants; refused with {sorted(set(refusals + late))}", file=sys.stderr)
+        harness.figure(f"{waiting} connections held by 9 tenants; refused with {sorted(set(refusals + late))}")
         self.assertEqual(waiting, self.CONNECTIONS - UNKNOWN - self.RESERVED)
         self.assertEqual(set(refusals + late), {429, 503})
 

@@ -1,5 +1,6 @@
 """Who may do what over the network, and what goes wrong on the way there."""
 
+import http.client
 import json
 import os
 import pathlib
@@ -366,26 +367,44 @@ class StreamsOfTheRevoked(unittest.TestCase):
         self.machine.apply(TENANTS)
         self.secret = self.machine.token("a", "tenant", "--tenant", "team-a")
 
-    def open(self, method, path, body=None):
+    def open(self, method, path, body=None, accept="text/event-stream"):
         connection = self.machine.connection(timeout=60)
         self.addCleanup(connection.close)
         connection.request(method, path, json.dumps(body) if body else None,
                            {"Authorization": f"Bearer {self.secret}", "Content-Type": "application/json",
-                            "Accept": "text/event-stream"})
+                            "Accept": accept})
         response = connection.getresponse()
         self.assertEqual(response.status, 200)
         return response
+
+    def test_the_command_says_why_its_log_ends(self):
+        """Without it `logs -f` of a revoked token would speak of a broken answer, with the wrong exit status."""
+        job = self.machine.submit("--tenant", "team-a", "--", "sh", "-c", "while :; do echo more; sleep 0.1; done")
+        self.machine.wait_for(job, "running")
+        secret = self.machine.token("reader", "tenant", "--tenant", "team-a")
+        with subprocess.Popen([harness.program("tangram"), "logs", "-f", job], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=self.machine.remote_environment(secret),
+                              preexec_fn=harness.die_with_parent) as follower:
+            self.assertEqual(follower.stdout.readline(), "more\n")
+            self.machine.ok("token", "revoke", "reader")
+            out, err = follower.communicate(timeout=60)
+        self.assertEqual(follower.returncode, 5, err)
+        self.assertLessEqual(set(out.splitlines()), {"more"}, "nothing of the problem is printed as output")
+        self.assertIn("tangram explain token.revoked", err)
 
     def test_logs_and_leases_end_with_their_token(self):
         """Without it a revoked token could read a job's output, and keep NPUs, for as long as it likes."""
         job = self.machine.submit("--tenant", "team-a", "--", "sh", "-c", "while :; do echo more; sleep 0.1; done")
         self.machine.wait_for(job, "running")
         log = self.open("GET", f"/v1/jobs/{job}/logs?follow=true")
+        text = self.open("GET", f"/v1/jobs/{job}/logs?follow=true", accept="text/plain")
         lease = self.open("POST", "/v1/leases", {"tenant": "team-a", "npus": 1})
         held = re.search(rb'"id":"(j-\d+)"', lease.readline() + lease.readline()).group(1).decode()
         self.machine.ok("token", "revoke", "a")
         for stream in (log, lease):
             self.assertIn(b'"reason":"token.revoked"', stream.read())
+        with self.assertRaises(http.client.IncompleteRead, msg="a text that was cut looks like all of it"):
+            text.read()
         ended = self.machine.wait_for(held, "ended", timeout=30)
         self.assertEqual(ended["outcome"], "lost")
         self.assertEqual(self.machine.job(job)["state"], "running")

@@ -138,10 +138,6 @@ class Package(PackageCase):
         self.assertEqual(foreign, [])
 
 
-if __name__ == "__main__":
-    unittest.main()
-
-
 class PackageOverTheNetwork(PackageCase):
     """The same program with TLS and a token."""
 
@@ -178,3 +174,7 @@ class PackageOverTheNetwork(PackageCase):
             _, err = holder.communicate(timeout=60)
             self.assertEqual(holder.returncode, 1)
             self.assertTrue(err.startswith(reason), err)
+
+
+if __name__ == "__main__":
+    unittest.main()

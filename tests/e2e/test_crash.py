@@ -7,7 +7,7 @@ import time
 import unittest
 
 from crash_workload import Archive, Judge, Workload
-from harness import SOURCE, Machine
+from harness import SOURCE, Machine, figure
 
 SEED = int(os.environ.get("TANGRAM_SEED", random.SystemRandom().randint(1, 10**9)))
 KILLS = 50
@@ -40,7 +40,7 @@ class RandomKills(unittest.TestCase):
             judge = Judge(work, archive)
             self.assertEqual(judge.all(), [])
             adopted = sum(story.adopted for story in judge.stories.values())
-            print(f"{len(work.wanted)} jobs, {adopted} of them adopted, {len(judge.records)} records", flush=True)
+            figure(f"{len(work.wanted)} jobs, {adopted} of them adopted, {len(judge.records)} records")
             self.assertGreater(adopted, 10, "too few jobs lived through a kill: this proves nothing")
             self.assertGreater(machine.journal()[0]["sequence"], 1, "no compaction happened in between")
 

@@ -19,7 +19,7 @@ import unittest
 
 from crash_workload import call
 from event_reader import Reader, Stream, place
-from harness import Machine, die_with_parent, program
+from harness import Machine, die_with_parent, figure, program
 from remote import Remote
 
 SEED = int(os.environ.get("TANGRAM_SEED", random.SystemRandom().randint(1, 10**9)))
@@ -155,8 +155,7 @@ class Kills(EventsCase):
         self.machine.wait_until(lambda: len(printed) >= len(wanted), "the command has printed all", 60)
         self.assertEqual(first_difference([json.loads(line) for line in printed], wanted), None)
         self.agree_with_the_journal(stored)
-        print(f"{len(stored)} events, {KILLS} kills, {[reader.connections for reader in readers]} connections",
-              flush=True)
+        figure(f"{len(stored)} events, {KILLS} kills, {[reader.connections for reader in readers]} connections")
 
     def agree_with_the_journal(self, stored):
         """The events are those of the records: none more, none less."""
@@ -205,8 +204,8 @@ class NeverReads(EventsCase):
         growth = resident_bytes(self.machine.daemon.pid) - before
         last = self.newest_cursor()
         self.machine.wait_until(lambda: reader.caught_up(last), "one that reads gets everything", 60)
-        print(f"p99 alone {min(alone) * 1000:.1f} ms, attacked {min(attacked) * 1000:.1f} ms; "
-              f"memory grew by {growth / 2**20:.1f} MiB", flush=True)
+        figure(f"p99 alone {min(alone) * 1000:.1f} ms, attacked {min(attacked) * 1000:.1f} ms; "
+               f"memory grew by {growth / 2**20:.1f} MiB")
         self.assertLess(min(attacked), 2 * min(alone) + 0.010)
         self.assertLess(growth, 64 * 2**20)
         # Each of them is cut off by itself, and its place is free again.
@@ -407,7 +406,7 @@ class Past(EventsCase):
                 next(event for _, event in events if event)
                 delays.append(time.monotonic() - answered)
         delays.sort()
-        print(f"behind the answer of a submit: median {delays[25] * 1000:.1f} ms, p98 {delays[48] * 1000:.1f} ms", flush=True)
+        figure(f"behind the answer of a submit: median {delays[25] * 1000:.1f} ms, p98 {delays[48] * 1000:.1f} ms")
         self.assertLess(delays[25], 0.1)
 
 

@@ -73,6 +73,33 @@ class Install(unittest.TestCase):
         tangram("submit", "--wait", "--tenant", "team-a", "--npus", "2", "--name", "first", "--", "sh", "-c", "echo $TANGRAM_NPUS")
         self.assertEqual(tangram("logs", "first"), "0,1\n")
 
+    def complete(self, *command):
+        """What a shell says that knows the prefix as a place for everybody's files."""
+        shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL,
+                               env={**os.environ, "PATH": f"{self.prefix / 'bin'}:{os.environ['PATH']}",
+                                    "XDG_DATA_DIRS": f"{self.prefix / 'share'}:/usr/share", "HOME": str(self.folder)})
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""), command)
+        return [line.partition("\t")[0] for line in shown.stdout.splitlines()]
+
+    def test_shells_complete_the_command_by_themselves(self):
+        """Without it the scripts would be there, and none of the shells would find them, or find those of another version."""
+        scripts = {"bash": "bash-completion/completions/tangram", "zsh": "zsh/site-functions/_tangram",
+                   "fish": "fish/vendor_completions.d/tangram.fish"}
+        for shell, path in scripts.items():
+            printed = subprocess.run([self.prefix / "bin/tangram", "completion", shell], capture_output=True, text=True, check=True)
+            self.assertEqual((self.prefix / "share" / path).read_text(), printed.stdout, shell)
+        self.assertEqual(self.complete("bash", "--norc", "-c", f"""
+            source {self.prefix / "share" / scripts["bash"]}
+            complete -p tangram
+            COMP_WORDS=(tangram qu) COMP_CWORD=1
+            _tangram
+            printf '%s\\n' "${{COMPREPLY[@]}}" """), ["complete -F _tangram tangram", "queue", "quota"])
+        self.assertEqual(self.complete("zsh", "-f", "-c", f"""
+            fpath=({self.prefix / "share/zsh/site-functions"} $fpath)
+            autoload -Uz compinit && compinit -u -D
+            print $_comps[tangram]"""), ["_tangram"])
+        self.assertEqual(self.complete("fish", "-c", "complete -C'tangram qu'"), ["queue", "quota"])
+
     def test_the_manual_is_found(self):
         """Without it `man tangram` would say that there is no such page."""
         environment = {**os.environ, "MANPATH": str(self.prefix / "share/man"), "MANWIDTH": "100"}

@@ -132,7 +132,7 @@ class KilledJob(Kills):
         self.assertFalse(any(self.machine.holders().values()), "device memory is back")
         view = self.ended(job)
         self.assertEqual((view["outcome"], view["signal"]), ("failed", 9), view)
-        print(f"free after {seconds * 1000:.0f} ms", flush=True)
+        harness.figure(f"free after {seconds * 1000:.0f} ms")
         self.assertLess(seconds, 1)
         self.machine.wait_until(self.nothing_left, "nothing of it is left")
 

@@ -10,7 +10,7 @@ import time
 import unittest
 
 import schedule_checker
-from harness import BUILD, SOURCE, Machine
+from harness import BUILD, SOURCE, Machine, figure
 
 SEED = int(os.environ.get("TANGRAM_SEED", "20170904"))
 TIME_SCALE = 0.6  # of the sample's minute of work: room for a busy machine below the bound
@@ -112,7 +112,7 @@ class PhillyTest(unittest.TestCase):
             self.assertEqual(checker.starts, len(sample))
             self.assertEqual(books.shared, [], "two jobs were on one NPU")
             self.assertGreater(books.held, 100, "the books were not seen in use: the look proves nothing")
-            print(f"{len(sample)} jobs in {makespan:.1f} s; the machine's books changed {books.lines} times")
+            figure(f"{len(sample)} jobs in {makespan:.1f} s; the machine's books changed {books.lines} times")
             self.assertLessEqual(makespan, MAKESPAN_SECONDS_MAX)
 
     def submit_all(self, machine, sample, marks, started):

@@ -46,6 +46,16 @@ TEST_F(TableTest, AShareHasItsBound) {
   EXPECT_EQ(table.size(), 6U);
 }
 
+// Without it a client that found no place would come back at once, and find none again.
+TEST_F(TableTest, ARefusalSaysWhenToComeBack) {
+  for (const auto& [verdict, status] : {std::pair(ConnectionTable::Verdict::kShareFull, 429),
+                                        std::pair(ConnectionTable::Verdict::kServerFull, 503)}) {
+    const Response response = refusal_answer(verdict, "tenant team-a", ServerLimits());
+    EXPECT_EQ(response.status, status);
+    EXPECT_EQ(response.headers.get("Retry-After"), "1");
+  }
+}
+
 // Without this, strangers who say nothing would keep everybody else out: newcomers always find a place.
 TEST_F(TableTest, TheOldestStrangerOfTheGreediestAddressGoes) {
   limits.connections_unknown_max = 8;  // two for one address

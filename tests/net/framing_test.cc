@@ -113,6 +113,33 @@ TEST_F(FramingTest, ARequestOfHttp11NamesItsHost) {
   }
 }
 
+// Without it a client that waits for something else than 100 would wait until its time is over, and a proxy
+// that forwards the body and one that does not would disagree on where the next request begins.
+TEST_F(FramingTest, AnExpectationThatIsNotMetIsRefused) {
+  std::atomic<int> calls{0};
+  const Running serving = serve([&](const Request& request, const Responder& responder) {
+    ++calls;
+    echo(request, responder);
+  });
+  for (const auto& [fields, status] :
+       {std::pair{"HTTP/1.1\r\nExpect: foo\r\n", "417 Expectation Failed"},
+        std::pair{"HTTP/1.1\r\nExpect: 100-continue, foo\r\n", "417 Expectation Failed"},
+        std::pair{"HTTP/1.1\r\nExpect: 100-continue\r\nExpect: foo\r\n", "417 Expectation Failed"},
+        std::pair{"HTTP/1.1\r\nExpect:\r\nConnection: close\r\n", "200 OK"},
+        std::pair{"HTTP/1.1\r\nExpect: 100-Continue\r\nConnection: close\r\n", "200 OK"},
+        std::pair{"HTTP/1.0\r\nExpect: foo\r\n", "200 OK"}}) {
+    calls = 0;
+    RawClient raw(socket_path());
+    raw.send(std::string("POST /a ") + fields + "Host: x\r\nContent-Length: 2\r\n\r\nhi");
+    const std::string answer = raw.read_to_end();
+    const bool refused = std::string(status).starts_with("417");
+    EXPECT_NE(answer.find(status), std::string::npos) << fields << answer;
+    EXPECT_EQ(answer.find("http.expectation.unsupported") != std::string::npos, refused) << answer;
+    EXPECT_EQ(calls, refused ? 0 : 1) << fields;
+    EXPECT_TRUE(raw.ended()) << fields;
+  }
+}
+
 // Without it a client that was told of a proxy, or another server's health check, would be refused.
 TEST_F(FramingTest, ATargetInAbsoluteFormMeansItsPath) {
   std::string seen;

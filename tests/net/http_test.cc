@@ -18,6 +18,33 @@ TEST(Headers, NamesIgnoreCaseAndSetReplaces) {
   EXPECT_EQ(headers.size(), 2U);
 }
 
+// Without it a body in another charset would be read as UTF-8.
+TEST(Headers, HaveParameters) {
+  using Values = std::vector<std::string>;
+  const auto charset = [](std::string_view field) { return field_parameters(field, "charset"); };
+  EXPECT_EQ(charset("application/json"), Values{});
+  EXPECT_EQ(charset("application/json; charset=utf-8"), Values{"utf-8"});
+  EXPECT_EQ(charset("application/json;version=1 ;CHARSET = \"UTF-16\" ; x"), Values{"UTF-16"});
+  EXPECT_EQ(charset("a/b; charset=utf-8; charset=utf-16"), (Values{"utf-8", "utf-16"}));
+  EXPECT_EQ(charset("a/b; boundary=\"; charset=utf-16\"; charset=utf-8"), Values{"utf-8"});
+  EXPECT_EQ(charset("a/b; boundary=\"\\\"; charset=utf-16"), Values{});
+  EXPECT_EQ(charset("a/b; charset"), Values{""});
+  EXPECT_EQ(charset("a/b; charset=\"u\\tf"), Values{"utf"});
+  EXPECT_EQ(charset(";;;"), Values{});
+  EXPECT_EQ(charset("charset=utf-16"), Values{});
+}
+
+// Without it a request could be taken for nobody's, or for one with a token that it does not carry.
+TEST(Headers, TellTheBearersWord) {
+  const auto word = [](const std::string& value) { return bearer_token(Headers{{"authorization", value}}); };
+  EXPECT_EQ(bearer_token(Headers{}), std::nullopt);
+  EXPECT_EQ(word("Bearer tgt_1_ab"), "tgt_1_ab");
+  EXPECT_EQ(word("bEARER   tgt_1_ab"), "tgt_1_ab");
+  for (const char* other :
+       {"", "Bearer", "Bearer ", "Basic cm9vdDpyb290", "Bearertgt_1_ab", "tgt_1_ab", " Bearer x"})
+    EXPECT_EQ(word(other), "") << other;
+}
+
 // Without this, a label filter with a special character would select other jobs than asked for.
 TEST(Query, RoundTrip) {
   const Query query{{"label", "a=b&c"}, {"label", "100% +1"}, {"", "x"}, {"all", ""}};

@@ -386,6 +386,25 @@ TEST_F(ServerTest, AStreamArrivesPieceByPiece) {
   EXPECT_TRUE(eventually([&] { return server_->connections() == 1; }));  // kept for the next request
 }
 
+// Without this, a reader would take the part of a text that it was given for all of it.
+TEST_F(ServerTest, AStreamThatIsBrokenOffIsNotWhole) {
+  const Running serving = serve([](const Request&, Responder responder) {
+    StreamWriter writer = responder.stream({200, {}, "begin"});
+    EXPECT_EQ(writer.write(" and more"), Status::kTaken);
+    writer.break_off();
+    EXPECT_TRUE(writer.closed());
+  });
+  std::string seen;
+  const auto answer =
+      client().stream({}, milliseconds(5000), milliseconds(5000), [&](std::string_view piece) {
+        seen += piece;
+        return true;
+      });
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().reason, "client.connection_lost");
+  EXPECT_EQ(seen, "begin and more");
+}
+
 // Without this, a reader that does not read would fill the memory with what it does not take.
 TEST_F(ServerTest, ASlowReaderIsPushedBackAndThenCut) {
   ServerLimits limits;

@@ -194,6 +194,22 @@ TEST_F(ApiTest, ABodyIsReadAsItIs) {
   EXPECT_EQ(api.send(request).status, 201);
 }
 
+// Without it a body in another charset would be called broken JSON, or be read as what it does not say.
+TEST_F(ApiTest, ABodyIsReadAsUtf8) {
+  auto request = api.request(net::Method::kPost, "/v1/jobs", kJobOfTeamA);
+  for (const char* charset : {"utf-16", "\"UTF-16LE\"", "iso-8859-1", "", "utf-8; charset=utf-16"}) {
+    request.headers.set("Content-Type", std::string("application/json; charset=") + charset);
+    const auto refused = api.send(request);
+    EXPECT_EQ(refused.status, 415) << charset;
+    EXPECT_EQ(Api::reason(refused), "http.content_type.unsupported") << charset;
+    EXPECT_THAT(refused.body, HasSubstr("send UTF-8")) << charset;
+  }
+  for (const char* charset : {"utf-8", "\"UTF-8\"", "us-ascii"}) {
+    request.headers.set("Content-Type", std::string("application/json;charset=") + charset);
+    EXPECT_EQ(api.send(request).status, 201) << charset;
+  }
+}
+
 // Without this, a repeat over the wire would make a second job.
 TEST_F(ApiTest, IdempotencyKeyIsAHeader) {
   auto request = api.request(net::Method::kPost, "/v1/jobs", kJobOfTeamA);

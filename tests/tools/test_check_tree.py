@@ -184,6 +184,16 @@ class CheckTree(unittest.TestCase):
         self.write("tests/base/one_test.cc", "\nTEST_F(A, B) {\n  x();\n  y();\n}\n")
         self.expect("tests-say-why", "tests/base/one_test.cc", "what would break")
 
+    def test_tests_behind_the_main(self):
+        """Without this, a class at the end of a file would be passed over whenever the file is run by itself."""
+        main = 'if __name__ == "__main__":\n    unittest.main()\n'
+        self.write("tests/e2e/test_one.py", "import unittest\n\n\n" + main)
+        self.assertEqual(self.run_tool("--only", "main-is-last")[0], 0)
+        self.append("tests/e2e/test_one.py", "\n\nclass Two(unittest.TestCase):\n    pass\n")
+        self.expect("main-is-last", "tests/e2e/test_one.py", "stand behind")
+        self.write("tests/e2e/test_one.py", "import unittest\n")
+        self.expect("main-is-last", "tests/e2e/test_one.py", "cannot be run by itself")
+
     def test_headers_that_need_another_first(self):
         """Without this, a header could work only behind another one."""
         self.write("src/model/job.h", "#pragma once\nstruct Job { std::string text; };\n")

@@ -1,5 +1,6 @@
 """Sizes, dead files, and that every folder has tests."""
 
+import ast
 import re
 
 from tree.source import Finding, line_of
@@ -88,6 +89,23 @@ def check_tests_exist(tree):
     for path in tree.sources("tests"):
         if path.endswith("_test.cc") and not _TEST.search(tree.text(path)):
             yield Finding(path, 1, "no test in this file")
+
+
+def check_main_is_last(tree):
+    """What stands behind `unittest.main()` is not there for whoever runs the file by itself."""
+    for path in tree.paths:
+        if not re.search(r"(?:^|/)test_\w+\.py$", path) or not path.startswith("tests/"):
+            continue
+        statements = ast.parse(tree.text(path)).body
+        mains = [number for number, statement in enumerate(statements) if is_main(statement)]
+        if not mains:
+            yield Finding(path, 1, "the file cannot be run by itself: no `if __name__ == \"__main__\": unittest.main()`")
+        elif mains[0] != len(statements) - 1:
+            yield Finding(path, statements[mains[0]].lineno, "tests stand behind unittest.main()")
+
+
+def is_main(statement):
+    return isinstance(statement, ast.If) and ast.unparse(statement.test) == "__name__ == '__main__'"
 
 
 def check_tests_say_why(tree):

@@ -36,7 +36,7 @@ Result<client::EventQuery> query_of(Session& session, const std::string& subject
     return query;
   }
   if (!is_job(subject)) {
-    const auto tenant = once_reached<wire::QuotaView>(session, [&] { return session.api().tenant(subject); });
+    const auto tenant = patiently<wire::QuotaView>(session, [&] { return session.api().tenant(subject); });
     if (tenant) {
       query.tenant = subject;
       return query;

@@ -27,17 +27,16 @@ constexpr std::array kOptions{kJob, kFollow, kAttempt};
 // Copies one attempt's log to `out`. A connection that breaks is taken up again where it broke.
 Result<void> copy_attempt(Session& session, const std::string& job, client::LogRequest request) {
   std::ostream& out = session.streams().out;
-  client::Patience patience = patience_of(session);
   while (true) {
     Result<void> copied = session.api().logs(job, request, [&](std::string_view chunk) {
-      patience.answered();
+      session.patience().answered();
       out.write(chunk.data(), static_cast<std::streamsize>(chunk.size()));
       if (request.follow) out.flush();
       return out.good();
     });
     out.flush();
     if (!out) return fail(Code::kUnavailable, "cli.output.failed", "cannot write the log to standard output");
-    if (copied || !request.follow || !patience.again_after(copied.error())) return copied;
+    if (copied || !request.follow || !session.patience().again_after(copied.error())) return copied;
   }
 }
 
@@ -56,7 +55,7 @@ Result<wire::JobView> wait_for_attempt(Session& session, const std::string& job,
 }
 
 Result<void> follow(Session& session, const std::string& job, std::optional<std::int32_t> only) {
-  TG_TRY(wire::JobView view, once_reached<wire::JobView>(session, [&] { return session.api().job(job); }));
+  TG_TRY(wire::JobView view, patiently<wire::JobView>(session, [&] { return session.api().job(job); }));
   const std::string id = view.id;
   if (only) return copy_attempt(session, id, {only, 0, true});
   std::int32_t shown = 0;

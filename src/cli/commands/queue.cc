@@ -93,8 +93,6 @@ Result<bool> print_once(Session& session, const client::JobFilter& filter) {
 Result<void> watch(Session& session, const client::JobFilter& filter) {
   client::EventQuery query;
   query.types = {"job.*", "npu.*", "daemon.*"};
-  client::Patience patience = patience_of(session);
-  bool reached = false;
   while (true) {
     // From now on: the present state is read anyway.
     std::string cursor;
@@ -102,13 +100,12 @@ Result<void> watch(Session& session, const client::JobFilter& filter) {
     Result<bool> shown = true;
     const Result<void> ended =
         session.api().follow_events(query, cursor, [&](std::span<const client::FollowedEvent> events) {
-          patience.answered();
-          reached = true;
           if (!events.empty() || is_first) {
             shown = print_once(session, filter);
             std::this_thread::sleep_for(kBetweenLooks);
           }
           is_first = false;
+          if (shown) session.patience().answered();
           return shown && *shown;
         });
     if (shown && ended) {
@@ -116,7 +113,7 @@ Result<void> watch(Session& session, const client::JobFilter& filter) {
     }
     const Error& error = shown ? ended.error() : shown.error();
     if (error.reason == "events.cursor.gone") continue;
-    if (!reached || !patience.again_after(error)) return fail(error);
+    if (!session.patience().again_after(error)) return fail(error);
   }
 }
 

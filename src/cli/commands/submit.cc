@@ -78,7 +78,7 @@ int run(Session& session, const Arguments& arguments) {
   if (key.empty()) key = client::make_idempotency_key("cli-");
   // The daemon may have taken the job and gone before it said so; with the same key it cannot take it twice.
   Result<wire::JobView> view =
-      once_reached<wire::JobView>(session, [&] { return session.api().submit(*submission, key); });
+      patiently<wire::JobView>(session, [&] { return session.api().submit(*submission, key); });
   if (!view) return session.report(view.error());
   const bool refused = has_ended(*view) && view->outcome == Outcome::kRefused;
   if (session.format() == OutputFormat::kTable || !wait || refused) {

@@ -17,6 +17,9 @@ using client::to_api;
 using client::to_wire;
 
 constexpr milliseconds kPoll{30'000};
+constexpr milliseconds kPollLeast{1};
+// As a moment of the steady clock it would not fit into its nanoseconds.
+constexpr milliseconds kAsGoodAsNever = std::chrono::hours(24 * 36'500);
 
 Result<client::ApiClientOptions> options_for(const ConnectOptions& options) {
   client::RemoteArguments said{.token_file = options.token_file,
@@ -92,8 +95,8 @@ Result<Job> Client::submit(const JobRequest& request) const {
   const wire::JobSubmission job = to_wire(request);
   const std::string key =
       request.idempotency_key.empty() ? client::make_idempotency_key("cpp-") : request.idempotency_key;
-  return answer(
-      client::once_reached<wire::JobView>(Patience(), [&] { return impl_->http.submit(job, key); }));
+  Patience patience;
+  return answer(patiently<wire::JobView>(patience, [&] { return impl_->http.submit(job, key); }));
 }
 
 Result<Job> Client::job(std::string_view job) const {
@@ -119,14 +122,17 @@ Result<Job> Client::cancel(std::string_view job) const {
 
 Result<Job> Client::wait(std::string_view job, std::optional<milliseconds> timeout) const {
   using Clock = std::chrono::steady_clock;
-  const auto end = timeout ? Clock::now() + *timeout : Clock::time_point::max();
+  Patience::Deadline end;
+  if (timeout && *timeout < kAsGoodAsNever) end = Clock::now() + *timeout;
+  const auto left = [&] { return end ? std::chrono::ceil<milliseconds>(*end - Clock::now()) : kPoll; };
+  Patience patience;
+  patience.answered();  // in connect(): whatever refuses now may pass
   // The name could mean another job by the time this one has ended: the id is asked for once.
-  auto view = impl_->http.job(job);
-  while (view && view->state != tangram::JobState::kEnded) {
-    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
-    if (left.count() <= 0) break;
+  auto view = patiently<wire::JobView>(patience, [&] { return impl_->http.job(job); }, end);
+  while (view && view->state != tangram::JobState::kEnded && left().count() > 0) {
     const std::string id = view->id;
-    view = patiently<wire::JobView>(Patience(), [&] { return impl_->http.wait(id, std::min(left, kPoll)); });
+    const auto round = [&] { return impl_->http.wait(id, std::clamp(left(), kPollLeast, kPoll)); };
+    view = patiently<wire::JobView>(patience, round, end);
   }
   return answer(view);
 }
