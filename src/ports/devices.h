@@ -95,8 +95,8 @@ class Devices {
   // Takes the slice out of what the driver would cut again after a boot (DeviceScan::recover_file), whether
   // it does so at present or not; a driver that does not forgets nothing by itself. Success, too, where there
   // is nothing to forget, and for a slice that the hardware shows: it is somebody's. kNotForgotten: the file
-  // is damaged, locked or not to be written, and is as it was.
-  virtual Result<void> forget_slice(std::uint32_t physical_id, std::uint32_t id) = 0;
+  // is damaged, locked or not to be written, and is as it was. Devices that remember nothing do nothing.
+  virtual Result<void> forget_slice(std::uint32_t /*physical_id*/, std::uint32_t /*id*/) { return {}; }
 
   // Of the whole machine: DeviceScan::slices_recover.
   virtual Result<void> set_slices_recover(bool on) = 0;
