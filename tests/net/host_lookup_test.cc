@@ -83,7 +83,7 @@ TEST(HostLookup, FindsTheAddressesOfAName) {
 
 // Without it a name server that is silent would hold a command far beyond its time.
 TEST(HostLookup, GivesUpAtItsDeadline) {
-  Silent server;
+  const Silent server;
   const auto started = Clock::now();
   const auto list =
       look_up_host("tangram.example", 443, started + milliseconds(100), nullptr, server.look_up());
@@ -95,7 +95,7 @@ TEST(HostLookup, GivesUpAtItsDeadline) {
 
 // Without it the holder of a lease or a subscription could not be destroyed before the name server speaks.
 TEST(HostLookup, EndsWhenItIsInterrupted) {
-  Silent server;
+  const Silent server;
   Interrupt interrupt;
   std::thread later([&] {
     server.wait_until_asked();
