@@ -63,6 +63,8 @@ std::optional<std::uint32_t> free_slice_id(std::uint32_t physical_id, const std:
 // What became of the orders of a daemon that is gone, only a look can tell.
 SliceBook::SliceBook(const SlicePolicy& policy, const std::vector<OwnSlice>& entries, TimeMs now)
     : policy_(policy) {
+  // Which of others' slices the daemon before was returning is not known.
+  if (policy_.foreign.reclaim) free_from_ = later(now, policy_.late_ms);
   for (const OwnSlice& slice : entries) {
     Entry entry;
     entry.slice = slice;
@@ -81,7 +83,9 @@ void SliceBook::order(const OwnSlice& slice, TimeMs now) {
   Entry entry;
   entry.slice = slice;
   entry.slice.state = State::kOrdered;
-  entry.due = now;
+  entry.due = std::max(now, free_from_);
+  // A return of another's that was cut off must not hit what is cut under its id.
+  if (const auto late = late_returns_.extract(slice.id)) entry.due = std::max(entry.due, late.mapped());
   changed(entry);
   const bool is_new = entries_.try_emplace(slice.id, std::move(entry)).second;
   TG_ASSERT(is_new, "a slice is ordered under an id that the book still has");
@@ -198,6 +202,7 @@ SliceBook::Events SliceBook::destroyed(std::uint32_t id, const Result<void>& res
       returned_at_[id] = ++changes_;
       strangers_.erase(stranger);
     } else {
+      if (is_unsettled(result.error())) late_returns_[id] = later(now, policy_.late_ms);
       stranger->second.return_until = {};
       back_off(stranger->second.due, stranger->second.pause_ms, policy_.return_pause_ms, now);
     }

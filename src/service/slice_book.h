@@ -178,6 +178,9 @@ class SliceBook {
   const SlicePolicy policy_;
   std::map<std::uint32_t, Entry> entries_;       // by id
   std::map<std::uint32_t, Stranger> strangers_;  // by id
+  // Returns of strangers that were cut off, by id: until then they may take effect.
+  std::map<std::uint32_t, TimeMs> late_returns_;
+  TimeMs free_from_;  // before, ids may be hit by returns that nobody knows of
   std::map<std::uint32_t, std::uint64_t>
       returned_at_;      // by id: changes() then; an older look may still show it
   Sightings sightings_;  // of strangers
