@@ -287,7 +287,7 @@ class Abuse(unittest.TestCase):
         # Few strangers at a time, and the greedy one no more than its share: each connection is a descriptor.
         self.assertLessEqual(descriptors - descriptors_before, UNKNOWN + PER_TENANT + 64 + DEAF * 2 + 32 + 16)
         self.assertLessEqual(held, PER_TENANT + 5)
-        self.assertLessEqual(statistics.median(handshakes), 1.2 * HANDSHAKES)
+        self.assertLessEqual(max(handshakes), 2 * HANDSHAKES)
         self.assertGreaterEqual(fresh, 36)
 
         for abuser in abusers.values():
@@ -299,8 +299,8 @@ class Abuse(unittest.TestCase):
         self.assertIsNone(self.machine.daemon.poll())
         self.assertEqual(self.machine.job(self.job)["attempt"], 1)
         self.assertGreaterEqual(self.machine.status()["jobsQueued"], PENDING - 1)
-        audit = (self.machine.state / "log/audit.log").stat().st_size
-        self.assertLess(audit, 1 << 20, "refusals fill the audit log")
+        refusals = [line for line in self.machine.audit() if line.get("status", 0) >= 400]
+        self.assertLess(len(refusals), 5_000, "refusals fill the audit log")
 
 
 class Crowd(unittest.TestCase):
