@@ -30,7 +30,7 @@ TEST(DeviceEndToEnd, ReadsTheDefaultMachine) {
   const auto devices = open(machine);
   const auto scan = devices->scan();
   ASSERT_TRUE(scan) << scan.error().to_string();
-  EXPECT_EQ(scan->driver_version, "24.1.0");
+  EXPECT_EQ(scan->driver_version, "25.5.0");
   ASSERT_THAT(scan->npus, SizeIs(8));
   for (std::uint32_t i = 0; i < 8; ++i) {
     const DeviceNpu& npu = scan->npus[i];

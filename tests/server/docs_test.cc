@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "net/handshake_pace.h"
 #include "net/server.h"
 #include "server/gate.h"
 #include "server/rate_limiter.h"
@@ -111,6 +112,7 @@ std::map<std::string, std::int64_t> defaults_of(const service::Config& config) {
       {"limits.connections", api.connections},
       {"limits.connectionsPerTenant", api.connections_per_tenant},
       {"limits.connectionsUnknown", api.connections_unknown},
+      {"limits.handshakesPerSecond", api.handshakes_per_second},
       {"limits.headerTime", api.header_time_ms},
       {"limits.bodyTime", api.body_time_ms},
       {"limits.idleTime", api.idle_time_ms},
@@ -198,10 +200,14 @@ std::map<std::string, std::string> bounds_of(const service::Config& config) {
   return {
       {"connections in all",
        with_commas(api.connections) + "; of them " + with_commas(api.connections_unknown) +
-           " for peers that have not shown who they are, " +
+           " for peers that have not shown who they are, a quarter of those for one address; " +
            with_commas(number(server.connections_reserved)) + " kept free for the operator"},
       {"connections of one tenant, of all operators, of one viewer's token",
        with_commas(api.connections_per_tenant)},
+      {"TLS handshakes with one address, with all",
+       with_commas(api.handshakes_per_second) + " and " +
+           with_commas(api.handshakes_per_second * number(net::HandshakePace::kNetworks)) +
+           " a second, twice as many at once after a rest"},
       {"requests of one tenant or viewer",
        with_commas(api.requests_per_second) + " a second, " + with_commas(api.request_burst) +
            " at once after a rest; " + with_commas(kJobsPerRequest) +
