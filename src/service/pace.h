@@ -1,6 +1,6 @@
-// What moves the parts of a service: threads of its own and the steady clock. Or one caller that makes each part
-// take its next step (Service::step), in a time of the caller's: then the order of those steps is all that chance
-// there is, and a seed decides it.
+// What moves the parts of a service: threads of its own and the steady clock. Or one caller that makes each
+// part take its next step (Service::step), in a time of the caller's: then the order of those steps is all
+// that chance there is, and a seed decides it.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace tangram::service {
 struct Pace {
   using Time = std::chrono::steady_clock::time_point;
 
-  bool threads = true;                                           // false: nothing happens but by step()
+  bool threads = true;                                          // false: nothing happens but by step()
   std::function<Time()> now = &std::chrono::steady_clock::now;  // never goes back
 };
 
