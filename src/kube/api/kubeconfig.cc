@@ -91,7 +91,7 @@ class Kubeconfig {
   }
 
   // "https://host:port/prefix".
-  Result<void> read_server(std::string server, ClusterConfig& config) const {
+  Result<void> read_server(const std::string& server, ClusterConfig& config) const {
     std::string_view rest = server;
     if (rest.starts_with("https://")) {
       rest.remove_prefix(8);

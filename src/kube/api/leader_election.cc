@@ -58,13 +58,9 @@ milliseconds LeaderElection::step(const net::Interrupt& stop) {
 
 Result<void> LeaderElection::take_or_renew(const net::Interrupt& stop) {
   const milliseconds begun = client_.timing().now();
-  CallOptions call;
-  call.interrupt = &stop;
-  call.timeout = std::min(kCallMost, options_.retry_period * 2);
-  if (leading_) {
-    const milliseconds left = milliseconds(leads_until_ms_.load()) - begun;
-    call.timeout = std::clamp(left, milliseconds(1), *call.timeout);
-  }
+  milliseconds most = std::min(kCallMost, options_.retry_period * 2);
+  if (leading_) most = std::clamp(milliseconds(leads_until_ms_.load()) - begun, milliseconds(1), most);
+  const CallOptions call{&stop, most};
   // The leader knows what it wrote: one call instead of two, and a conflict when it is wrong.
   if (!leading_ || !seen_) {
     TG_TRY(const bool open, look(call));
@@ -94,8 +90,8 @@ Result<bool> LeaderElection::look(const CallOptions& call) {
     return true;
   }
   observe(*found);
-  if (seen_->holder != options_.identity) lose();
-  return !held_by_another();
+  if (found->holder != options_.identity) lose();
+  return !held_by_another(*found);
 }
 
 Result<LeaseRecord> LeaderElection::read(const CallOptions& call) {
@@ -133,9 +129,9 @@ void LeaderElection::observe(const LeaseRecord& record) {
   if (options_.on_leader) options_.on_leader(told_leader_);
 }
 
-bool LeaderElection::held_by_another() const {
-  if (seen_->holder.empty() || seen_->holder == options_.identity) return false;
-  return client_.timing().now() < seen_at_ + std::chrono::seconds(seen_->duration_seconds);
+bool LeaderElection::held_by_another(const LeaseRecord& record) const {
+  if (record.holder.empty() || record.holder == options_.identity) return false;
+  return client_.timing().now() < seen_at_ + std::chrono::seconds(record.duration_seconds);
 }
 
 LeaseRecord LeaderElection::own_record() const {
@@ -169,10 +165,10 @@ void LeaderElection::lose() {
 }
 
 void LeaderElection::release() {
-  const bool held = leading_ && seen_ && seen_->holder == options_.identity;
+  const std::optional<LeaseRecord> held = leading_ ? std::exchange(seen_, std::nullopt) : std::nullopt;
   lose();
-  if (!held) return;
-  LeaseRecord record = *seen_;
+  if (!held || held->holder != options_.identity) return;
+  LeaseRecord record = *held;
   record.holder.clear();
   record.duration_seconds = 1;  // 0 is not valid
   record.renew_time = micro_time(client_.timing().wall());
@@ -180,7 +176,6 @@ void LeaderElection::release() {
   call.timeout = kCallMost;
   // Whoever is next finds out by the clock if this fails.
   if (auto written = write(record, call); !written && options_.on_trouble) options_.on_trouble(written.error());
-  seen_.reset();
 }
 
 }  // namespace tangram::kube

@@ -69,7 +69,7 @@ class LeaderElection {
   Result<LeaseRecord> read(const CallOptions& call);
   Result<LeaseRecord> write(const LeaseRecord& record, const CallOptions& call);
   void observe(const LeaseRecord& record);
-  bool held_by_another() const;
+  bool held_by_another(const LeaseRecord& record) const;
   LeaseRecord own_record() const;
   void lead(const LeaseRecord& record, std::chrono::milliseconds since);
   void lose();
