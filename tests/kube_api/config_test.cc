@@ -175,6 +175,22 @@ TEST_F(InCluster, SaysThatItIsInNoPod) {
   EXPECT_EQ(read().error().reason, "kube.config.not_in_cluster");
 }
 
+// Without this, a component would not find the cluster that kubectl beside it speaks to.
+TEST_F(InCluster, LooksWhereKubectlLooks) {
+  std::ofstream(directory.file("config")) << kubeconfig("    server: https://10.0.0.1:6443\n", "    token: abc\n");
+  setenv("KUBECONFIG", directory.file("config").c_str(), 1);
+  EXPECT_EQ(find_config("", "")->server(), "https://10.0.0.1:6443") << "before what the Pod is given";
+  EXPECT_EQ(find_config("", "other")->server(), "https://far.example.com:443");
+  setenv("KUBECONFIG", "/a:/b", 1);
+  EXPECT_EQ(find_config("", "").error().reason, "kube.config.unsupported");
+  EXPECT_EQ(find_config(directory.file("config"), "")->host, "10.0.0.1") << "an option comes first";
+  unsetenv("KUBECONFIG");
+  EXPECT_EQ(find_config("", "").error().reason, "kube.config.not_in_cluster") << "no service account is mounted here";
+  unsetenv("KUBERNETES_SERVICE_HOST");
+  setenv("HOME", directory.file("nowhere").c_str(), 1);
+  EXPECT_EQ(find_config("", "").error().reason, "kube.config.unreadable");
+}
+
 // Without this, a device or a huge file in the place of a token would fill the memory.
 TEST_F(InCluster, ReadsSmallFilesOnly) {
   EXPECT_EQ(*read_small_file(directory.file("token")), "t-1\n");

@@ -60,11 +60,11 @@ class ReflectorTest : public ::testing::Test {
     if (thread.joinable()) thread.join();
   }
   void tell(std::string what) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(mutex_);
     told_.push_back(std::move(what));
   }
   std::vector<std::string> told() {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(mutex_);
     return told_;
   }
   // Waits until so much was told, and stops.
@@ -123,7 +123,7 @@ class ReflectorTest : public ::testing::Test {
 
  private:
   std::atomic<std::size_t> turn_ = 0;
-  std::mutex mutex;
+  std::mutex mutex_;
   std::vector<std::string> told_;
 };
 

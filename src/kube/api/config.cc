@@ -90,6 +90,11 @@ Result<ClusterConfig> in_cluster_config(const std::string& directory) {
 Result<ClusterConfig> find_config(const std::string& path, std::string_view context) {
   if (!path.empty()) return load_kubeconfig(path, context);
   const std::string named = environment("KUBECONFIG");
+  if (named.find(':') != std::string::npos) {
+    return fail(Code::kInvalidArgument, "kube.config.unsupported",
+                "KUBECONFIG names several files, which is not supported: " + quoted(named, 200),
+                "name one; `kubectl config view --flatten` makes one of several");
+  }
   if (!named.empty()) return load_kubeconfig(named, context);
   if (!environment("KUBERNETES_SERVICE_HOST").empty()) return in_cluster_config();
   const std::string home = environment("HOME");

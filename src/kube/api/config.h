@@ -50,7 +50,7 @@ Result<ClusterConfig> parse_kubeconfig(std::string_view text, const std::string&
 inline constexpr const char* kServiceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
 Result<ClusterConfig> in_cluster_config(const std::string& directory = kServiceAccountDirectory);
 
-// The file at KUBECONFIG when that is set, what the Pod is given when this process runs in one, else
+// The file at KUBECONFIG (one only) when that is set, what the Pod is given when this process runs in one, else
 // ~/.kube/config. `path` and `context` come from options and may be empty.
 Result<ClusterConfig> find_config(const std::string& path, std::string_view context);
 
