@@ -51,8 +51,7 @@ void check_lease(Input& input) {
   const kube::LeaseRecord record = kube::lease_record(*object);
   require(record.duration_seconds >= 0 && record.duration_seconds <= 86'400, "a lease ends");
   require(record.transitions >= 0, "terms grow");
-  const kube::LeaseRecord again =
-      kube::lease_record(kube::json::object{{"spec", kube::lease_spec(record)}});
+  const kube::LeaseRecord again = kube::lease_record(kube::json::object{{"spec", kube::lease_spec(record)}});
   require(again.holder == record.holder && again.transitions == record.transitions &&
               again.duration_seconds == record.duration_seconds,
           "what is written is read");

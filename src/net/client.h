@@ -34,8 +34,8 @@ struct ClientOptions {
   // What the client shows of itself when the server asks: PEM texts, its own certificate first, then those
   // between it and the root. Both or none.
   std::string certificate_pem{};
-  std::string key_pem{};     // without a password; never in a message
-  std::string tls_name{};    // whose certificate the server must show, where that is not `host`
+  std::string key_pem{};   // without a password; never in a message
+  std::string tls_name{};  // whose certificate the server must show, where that is not `host`
 };
 
 struct ClientRequest {
@@ -47,8 +47,8 @@ struct ClientRequest {
   const Interrupt* interrupt = nullptr;  // what may end the call early; must outlive it
 };
 
-// Whether the certificates and the key of the options can be used: what the first call would find out. Errors:
-// "client.ca_file.unreadable", "client.certificate.invalid".
+// Whether the certificates and the key of the options can be used: what the first call would find out.
+// Errors: "client.ca_file.unreadable", "client.certificate.invalid".
 Result<void> check_trust(const ClientOptions& options);
 
 // Every answer that arrives whole is a value, whatever its status. Errors:

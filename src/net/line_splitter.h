@@ -20,8 +20,8 @@ class LineSplitter {
   // A line may have so many bytes without its end.
   explicit LineSplitter(std::size_t line_bytes_max) : line_bytes_max_(line_bytes_max) {}
 
-  // Gives each line that is whole, without its line feed (and a carriage return before it), in order. The view
-  // is valid during the call. Empty lines are passed over.
+  // Gives each line that is whole, without its line feed (and a carriage return before it), in order. The
+  // view is valid during the call. Empty lines are passed over.
   Verdict take(std::string_view piece, const std::function<bool(std::string_view)>& on_line);
 
   // Bytes of a line whose end has not come.

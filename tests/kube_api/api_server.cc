@@ -221,8 +221,8 @@ std::string pod(std::string_view name, std::string_view version, std::string_vie
                 std::string_view uid) {
   return R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":")" + std::string(name) +
          R"(","namespace":"team-a","uid":")" + std::string(uid.empty() ? name : uid) +
-         R"(","resourceVersion":")" + std::string(version) + R"("},"spec":{"nodeName":")" + std::string(node) +
-         R"("}})";
+         R"(","resourceVersion":")" + std::string(version) + R"("},"spec":{"nodeName":")" +
+         std::string(node) + R"("}})";
 }
 
 std::string event_line(std::string_view type, std::string_view object) {

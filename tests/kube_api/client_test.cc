@@ -11,8 +11,8 @@
 namespace tangram::kube {
 namespace {
 
-using ::testing::ElementsAre;
 using std::chrono::milliseconds;
+using ::testing::ElementsAre;
 
 const ObjectName kTrain{resources::pods(), "team-a", "train-0"};
 
@@ -86,7 +86,8 @@ TEST_F(ClientTest, AppliesAndCreates) {
 // Without this, two writers would overwrite each other's changes.
 TEST_F(ClientTest, PatchesCompareAndSwap) {
   ASSERT_TRUE(answering({{200, "{}"}})
-                  .merge_patch(kTrain, json::object{{"metadata", json::object{{"labels", json::object{{"a", "b"}}}}}},
+                  .merge_patch(kTrain,
+                               json::object{{"metadata", json::object{{"labels", json::object{{"a", "b"}}}}}},
                                "41"));
   EXPECT_EQ(only_request().header("Content-Type"), "application/merge-patch+json");
   EXPECT_EQ(only_request().body, R"({"metadata":{"labels":{"a":"b"},"resourceVersion":"41"}})");
@@ -262,8 +263,9 @@ TEST_F(ListTest, ReadsPageByPage) {
 
 // Without this, half a list would be taken for the whole when etcd was compacted in between.
 TEST_F(ListTest, APageThatIsTooOldEndsTheList) {
-  ApiClient& api = answering({{200, list_body({pod("a", "1")}, "10", "next")},
-                              {410, status_body(410, "Expired", "The provided continue parameter is too old")}});
+  ApiClient& api =
+      answering({{200, list_body({pod("a", "1")}, "10", "next")},
+                 {410, status_body(410, "Expired", "The provided continue parameter is too old")}});
   const auto version = list(api);
   ASSERT_FALSE(version);
   EXPECT_EQ(failure_of(version.error()), Failure::kGone);

@@ -86,19 +86,22 @@ TEST(Kubeconfig, ReadsEveryFormOfAServer) {
 TEST(Kubeconfig, TextInTheFileWins) {
   const std::string pem = "-----BEGIN CERTIFICATE-----\nMII\n";
   const std::string data = net::encode_base64(pem);
-  const auto config = parse("    server: https://h\n    certificate-authority: x\n    "
-                            "certificate-authority-data: " +
-                                data + "\n",
-                            "    client-certificate-data: " + data + "\n    client-key-data: " + data + "\n");
+  const auto config = parse(
+      "    server: https://h\n    certificate-authority: x\n    "
+      "certificate-authority-data: " +
+          data + "\n",
+      "    client-certificate-data: " + data + "\n    client-key-data: " + data + "\n");
   ASSERT_TRUE(config) << config.error().to_string();
   EXPECT_EQ(config->authorities.text, pem);
   EXPECT_EQ(config->authorities.file, "");
   EXPECT_EQ(config->client_key.text, pem);
-  EXPECT_EQ(parse("    server: https://h\n    certificate-authority-data: '%%%'\n", "    {}\n").error().reason,
-            "kube.config.invalid");
+  EXPECT_EQ(
+      parse("    server: https://h\n    certificate-authority-data: '%%%'\n", "    {}\n").error().reason,
+      "kube.config.invalid");
 }
 
-// Without this, a way to authenticate that is not supported would be passed over, and the caller be anonymous.
+// Without this, a way to authenticate that is not supported would be passed over, and the caller be
+// anonymous.
 TEST(Kubeconfig, SaysWhatItDoesNotSupport) {
   for (const auto& [field, line] : std::initializer_list<std::pair<std::string, std::string>>{
            {"exec", "    exec: {command: aws}\n"},
@@ -123,7 +126,8 @@ TEST(Kubeconfig, NamesWhatIsWrong) {
   const std::string good = "    server: https://h\n";
   EXPECT_EQ(parse(good, "    {}\n", "missing").error().reason, "kube.config.invalid");
   EXPECT_EQ(parse(good, "    client-certificate: only.crt\n").error().reason, "kube.config.invalid");
-  for (const char* text : {"", "- 1", "a: [", "current-context: x", "contexts: [{name: x}]\ncurrent-context: x"}) {
+  for (const char* text :
+       {"", "- 1", "a: [", "current-context: x", "contexts: [{name: x}]\ncurrent-context: x"}) {
     const auto config = parse_kubeconfig(text, "/", "the test's", "");
     ASSERT_FALSE(config) << text;
     EXPECT_EQ(config.error().reason, "kube.config.invalid") << text;
@@ -177,7 +181,8 @@ TEST_F(InCluster, SaysThatItIsInNoPod) {
 
 // Without this, a component would not find the cluster that kubectl beside it speaks to.
 TEST_F(InCluster, LooksWhereKubectlLooks) {
-  std::ofstream(directory.file("config")) << kubeconfig("    server: https://10.0.0.1:6443\n", "    token: abc\n");
+  std::ofstream(directory.file("config"))
+      << kubeconfig("    server: https://10.0.0.1:6443\n", "    token: abc\n");
   setenv("KUBECONFIG", directory.file("config").c_str(), 1);
   EXPECT_EQ(find_config("", "")->server(), "https://10.0.0.1:6443") << "before what the Pod is given";
   EXPECT_EQ(find_config("", "other")->server(), "https://far.example.com:443");
@@ -185,7 +190,8 @@ TEST_F(InCluster, LooksWhereKubectlLooks) {
   EXPECT_EQ(find_config("", "").error().reason, "kube.config.unsupported");
   EXPECT_EQ(find_config(directory.file("config"), "")->host, "10.0.0.1") << "an option comes first";
   unsetenv("KUBECONFIG");
-  EXPECT_EQ(find_config("", "").error().reason, "kube.config.not_in_cluster") << "no service account is mounted here";
+  EXPECT_EQ(find_config("", "").error().reason, "kube.config.not_in_cluster")
+      << "no service account is mounted here";
   unsetenv("KUBERNETES_SERVICE_HOST");
   setenv("HOME", directory.file("nowhere").c_str(), 1);
   EXPECT_EQ(find_config("", "").error().reason, "kube.config.unreadable");

@@ -185,7 +185,8 @@ TEST_F(MutualTls, TrustsOnlyTheAuthorityOfTheCluster) {
   const auto refused = (*ApiClient::open(config, once, timing))->get_path("/version");
   ASSERT_FALSE(refused);
   EXPECT_EQ(failure_of(refused.error()), Failure::kConnection);
-  EXPECT_NE(refused.error().to_string().find("not trusted"), std::string::npos) << refused.error().to_string();
+  EXPECT_NE(refused.error().to_string().find("not trusted"), std::string::npos)
+      << refused.error().to_string();
   config.authorities.file = file("ca.pem");
   config.tls_name = "kubernetes";
   EXPECT_FALSE((*ApiClient::open(config, once, timing))->get_path("/version")) << "another name";

@@ -73,7 +73,8 @@ TEST_F(RecorderTest, WritesAnEventAsTheApiWantsIt) {
   EXPECT_EQ(find(event, {"series"}), nullptr);
 }
 
-// Without this, a queue that is looked at every second would write an event every second for each of its Pods.
+// Without this, a queue that is looked at every second would write an event every second for each of its
+// Pods.
 TEST_F(RecorderTest, TheSameAgainOnlyCountsUp) {
   for (int i = 0; i < 300; ++i) {
     recorder->record(note_of("train-0"));
@@ -85,8 +86,8 @@ TEST_F(RecorderTest, TheSameAgainOnlyCountsUp) {
   ASSERT_EQ(patches.size(), 4U) << "one a minute";
   EXPECT_EQ(number_at(body(patches[0]), {"series", "count"}), 61);
   EXPECT_EQ(number_at(body(patches[3]), {"series", "count"}), 241);
-  EXPECT_EQ(patches[0].path, sent("POST")[0].path + "/" +
-                                 std::string(text_at(body(sent("POST")[0]), {"metadata", "name"})));
+  EXPECT_EQ(patches[0].path,
+            sent("POST")[0].path + "/" + std::string(text_at(body(sent("POST")[0]), {"metadata", "name"})));
   EXPECT_EQ(body(patches[0]).size(), 1U) << "all else is immutable";
   EXPECT_EQ(recorder->counters().recorded, 300U);
   EXPECT_EQ(recorder->counters().dropped, 0U);
@@ -189,7 +190,7 @@ TEST_F(RecorderTest, TriesAgainOnlyWhereThatHelps) {
 
 // Without this, text that a tenant chose could make an event that is refused, or more than one line of it.
 TEST_F(RecorderTest, CutsWhatIsTooLong) {
-  EventNote event = note_of(std::string(240, 'a') + "---------" , std::string(5'000, 'x') + "\n\x01\xff");
+  EventNote event = note_of(std::string(240, 'a') + "---------", std::string(5'000, 'x') + "\n\x01\xff");
   event.reason = std::string(300, 'R');
   event.action = "";
   event.regarding.space = "";

@@ -93,7 +93,8 @@ TEST(Failure, ReadsAStatusInAStream) {
 // Without this, a broken network would look like a refusal.
 TEST(Failure, TellsTheWayFromTheServer) {
   const auto of = [](const char* reason) {
-    return failure_of(failure_from_way(Error{Code::kInternal, reason, "x", "", {}, nullptr}, "get pods", "here"));
+    return failure_of(
+        failure_from_way(Error{Code::kInternal, reason, "x", "", {}, nullptr}, "get pods", "here"));
   };
   EXPECT_EQ(of("client.timeout"), Failure::kTimeout);
   EXPECT_EQ(of("client.interrupted"), Failure::kInterrupted);

@@ -25,7 +25,8 @@ class FakeTiming final : public Timing {
       rests_.push_back(time);
     }
     advance(time);
-    std::this_thread::sleep_for(Milliseconds(1));  // whoever rests again and again leaves the others some time
+    std::this_thread::sleep_for(
+        Milliseconds(1));  // whoever rests again and again leaves the others some time
     return interrupt == nullptr || !interrupt->raised();
   }
 

@@ -25,8 +25,8 @@ TEST(Json, LooksOnlyWhereThereIsSomething) {
 // Without this, the answer of a proxy would be taken for an object, or a deep one would exhaust the stack.
 TEST(Json, RefusesWhatIsNoObject) {
   for (const std::string& text :
-       {std::string(), std::string("<html>"), std::string("[1]"), std::string("{\"a\":1"), std::string("{} {}"),
-        std::string(100'000, '['), "{\"a\":" + std::string(100'000, '[')}) {
+       {std::string(), std::string("<html>"), std::string("[1]"), std::string("{\"a\":1"),
+        std::string("{} {}"), std::string(100'000, '['), "{\"a\":" + std::string(100'000, '[')}) {
     const auto object = parse_object(text);
     ASSERT_FALSE(object) << text.substr(0, 20);
     EXPECT_EQ(object.error().reason, "kube.answer.invalid");
@@ -36,8 +36,8 @@ TEST(Json, RefusesWhatIsNoObject) {
   }
 }
 
-// Without this, a reader that met one bad line would be lost for all that follow, or its memory would grow with
-// each object.
+// Without this, a reader that met one bad line would be lost for all that follow, or its memory would grow
+// with each object.
 TEST(Json, AReaderGoesOnAfterWhatItCouldNotRead) {
   JsonReader reader;
   for (int i = 0; i < 200; ++i) {

@@ -15,9 +15,9 @@
 namespace tangram::kube {
 namespace {
 
-using ::testing::ElementsAre;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 
 // Keeps one Lease as the API server does: each write is a new resource version, and one with another than the
 // current is a conflict.
@@ -201,8 +201,8 @@ TEST_F(ElectionTest, AProcessThatSleptKnowsThatItMayNotLead) {
   EXPECT_TRUE(b.leads());
 }
 
-// Without this, a renewal that took long would count from its end, and the leader think itself safe for longer
-// than the followers do.
+// Without this, a renewal that took long would count from its end, and the leader think itself safe for
+// longer than the followers do.
 TEST_F(ElectionTest, ARenewalCountsFromItsBeginning) {
   // The clock goes on while the request is on its way.
   std::atomic<FakeTiming*> clock = nullptr;

@@ -28,12 +28,13 @@ class ObjectCacheTest : public ::testing::Test {
     };
   }
   ObjectCache<Placed>::Handlers handlers() {
-    return {[this](const std::string& key, const Placed& now) { told.push_back("+" + key + "@" + now.node); },
-            [this](const std::string& key, const Placed& before, const Placed& now) {
-              told.push_back("~" + key + "@" + before.node + ">" + now.node);
-            },
-            [this](const std::string& key, const Placed& last) { told.push_back("-" + key + "@" + last.node); },
-            [this] { told.push_back("synced"); }};
+    return {
+        [this](const std::string& key, const Placed& now) { told.push_back("+" + key + "@" + now.node); },
+        [this](const std::string& key, const Placed& before, const Placed& now) {
+          told.push_back("~" + key + "@" + before.node + ">" + now.node);
+        },
+        [this](const std::string& key, const Placed& last) { told.push_back("-" + key + "@" + last.node); },
+        [this] { told.push_back("synced"); }};
   }
 
   Result<void> put(std::string_view name, std::string_view version, std::string_view node,
@@ -67,7 +68,8 @@ TEST_F(ObjectCacheTest, TellsEachChangeOnce) {
   EXPECT_EQ(cache.find("team-a/a"), nullptr);
 }
 
-// Without this, what went while nobody watched would stay for ever, and a new list would tell everything again.
+// Without this, what went while nobody watched would stay for ever, and a new list would tell everything
+// again.
 TEST_F(ObjectCacheTest, AReplaceTellsOnlyTheDifference) {
   cache.begin_replace();
   EXPECT_TRUE(put("a", "1", "n1") && put("b", "2", "n1") && put("c", "3", "n1"));

@@ -1,5 +1,5 @@
-// The API client on the command line, for tests against a real API server. The cluster is the one of KUBECONFIG.
-// What comes back is printed; a failure is its reason and its message, and exit status 1.
+// The API client on the command line, for tests against a real API server. The cluster is the one of
+// KUBECONFIG. What comes back is printed; a failure is its reason and its message, and exit status 1.
 #include <signal.h>
 
 #include <boost/json/parse.hpp>
@@ -83,10 +83,12 @@ Result<std::string> follow(ApiClient& client, const Words& words) {
       [](const json::object& object) -> std::optional<std::string> {
         return std::string(text_at(object, {"data", "value"}));
       },
-      Cache::Handlers{
-          [](const std::string& key, const std::string& now) { say("+ " + key + " " + now); },
-          [](const std::string& key, const std::string&, const std::string& now) { say("~ " + key + " " + now); },
-          [](const std::string& key, const std::string&) { say("- " + key); }, [] { say("synced"); }});
+      Cache::Handlers{[](const std::string& key, const std::string& now) { say("+ " + key + " " + now); },
+                      [](const std::string& key, const std::string&, const std::string& now) {
+                        say("~ " + key + " " + now);
+                      },
+                      [](const std::string& key, const std::string&) { say("- " + key); },
+                      [] { say("synced"); }});
   Reflector reflector(client, options, cache);
   until_terminated([&](const net::Interrupt& stop) { reflector.run(stop); });
   return "objects " + std::to_string(cache.size());
@@ -116,7 +118,8 @@ Result<std::string> record(ApiClient& client, const Words& words) {
   options.on_trouble = [](const Error& error) { say("! " + error.to_string()); };
   EventRecorder recorder(client, options);
   for (int i = 0; i < 3; ++i) {
-    recorder.record({{"v1", "Pod", words[1], words[2], words[3]}, true, "Probed", "Probe", "a sentence for people"});
+    recorder.record(
+        {{"v1", "Pod", words[1], words[2], words[3]}, true, "Probed", "Probe", "a sentence for people"});
     recorder.write_due(nullptr);
   }
   client.timing().rest(options.write_again, nullptr);
@@ -169,14 +172,10 @@ const std::map<std::string, Command>& commands() {
        [](ApiClient& client, const Words& words) {
          return done(client.remove(object_of(words), {{word(words, 4), word(words, 5)}}));
        }},
-      {"evict",
-       [](ApiClient& client, const Words& words) {
-         return done(client.evict(words[1], words[2], words[3], 0));
-       }},
-      {"bind",
-       [](ApiClient& client, const Words& words) {
-         return done(client.bind(words[1], words[2], words[3], words[4]));
-       }},
+      {"evict", [](ApiClient& client,
+                   const Words& words) { return done(client.evict(words[1], words[2], words[3], 0)); }},
+      {"bind", [](ApiClient& client,
+                  const Words& words) { return done(client.bind(words[1], words[2], words[3], words[4])); }},
       {"follow", follow},
       {"lead", lead},
       {"event", record}};

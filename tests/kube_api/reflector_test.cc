@@ -15,8 +15,8 @@
 namespace tangram::kube {
 namespace {
 
-using ::testing::ElementsAre;
 using std::chrono::milliseconds;
+using ::testing::ElementsAre;
 
 struct Placed {
   std::string node;
@@ -49,7 +49,9 @@ class ReflectorTest : public ::testing::Test {
         },
         ObjectCache<Placed>::Handlers{
             [this](const std::string& key, const Placed& now) { tell("+" + key + "@" + now.node); },
-            [this](const std::string& key, const Placed&, const Placed& now) { tell("~" + key + "@" + now.node); },
+            [this](const std::string& key, const Placed&, const Placed& now) {
+              tell("~" + key + "@" + now.node);
+            },
             [this](const std::string& key, const Placed&) { tell("-" + key); }, [this] { tell("synced"); }},
         objects_max);
     reflector = std::make_unique<Reflector>(*client, options, *cache);
@@ -131,8 +133,8 @@ class ReflectorTest : public ::testing::Test {
 TEST_F(ReflectorTest, AWatchListGivesAllThatIsThereAndThenWhatChanges) {
   run({stream({added("a", "3"), added("b", "1"), bookmark_line("10", true), modified("a", "11", "n2"),
                deleted("b", "12"), added("c", "13")})});
-  EXPECT_THAT(told_after(6), ElementsAre("+team-a/a@n1", "+team-a/b@n1", "synced", "~team-a/a@n2", "-team-a/b",
-                                         "+team-a/c@n1"));
+  EXPECT_THAT(told_after(6), ElementsAre("+team-a/a@n1", "+team-a/b@n1", "synced", "~team-a/a@n2",
+                                         "-team-a/b", "+team-a/c@n1"));
   const auto seen = server->requests();
   ASSERT_EQ(seen.size(), 1U) << "one connection for both";
   EXPECT_EQ(seen[0].parameter("sendInitialEvents"), "true");
@@ -155,8 +157,8 @@ TEST_F(ReflectorTest, AStreamThatEndsIsTakenUpWhereItWas) {
   EXPECT_TRUE(timing->rests().empty()) << "nothing was wrong";
 }
 
-// Without this, a server that cannot do WatchList would never be read: switched off (422), too old an etcd (an
-// error in the stream), or one that has never heard of it (400).
+// Without this, a server that cannot do WatchList would never be read: switched off (422), too old an etcd
+// (an error in the stream), or one that has never heard of it (400).
 TEST_F(ReflectorTest, FallsBackToPagesOfAList) {
   options.page_objects = 2;
   run({answer(422, status_body(422, "Invalid", "sendInitialEvents is forbidden")),
@@ -176,7 +178,8 @@ TEST_F(ReflectorTest, FallsBackToPagesOfAList) {
 TEST_F(ReflectorTest, AnErrorAmongTheInitialEventsLeadsToAList) {
   run({stream({added("a", "3"), added("b", "4"), error(500, "InternalError")}),
        answer(200, list_body({pod("b", "4", "n1")}, "10")), stream({}), stream({})});
-  EXPECT_THAT(told_after(5), ElementsAre("+team-a/a@n1", "+team-a/b@n1", "!kube.unavailable", "-team-a/a", "synced"));
+  EXPECT_THAT(told_after(5),
+              ElementsAre("+team-a/a@n1", "+team-a/b@n1", "!kube.unavailable", "-team-a/a", "synced"));
 }
 
 // Without this, after a compaction of etcd the manager would know an old state for ever, or be told every
@@ -188,8 +191,8 @@ TEST_F(ReflectorTest, AVersionThatIsTooOldMeansANewListAndNoStorm) {
        answer(410, status_body(410, "Expired", "too old")),
        stream({added("c", "21"), bookmark_line("50", true)})});
   EXPECT_THAT(told_after(11),
-              ElementsAre("+team-a/a@n1", "+team-a/b@n1", "synced", "!kube.gone", "~team-a/b@n2", "+team-a/c@n1",
-                          "synced", "!kube.gone", "-team-a/a", "-team-a/b", "synced"));
+              ElementsAre("+team-a/a@n1", "+team-a/b@n1", "synced", "!kube.gone", "~team-a/b@n2",
+                          "+team-a/c@n1", "synced", "!kube.gone", "-team-a/a", "-team-a/b", "synced"));
   const auto seen = server->requests();
   EXPECT_EQ(seen[2].parameter("resourceVersion"), "");
   EXPECT_EQ(seen[2].parameter("sendInitialEvents"), "true");
@@ -222,8 +225,8 @@ TEST_F(ReflectorTest, AnEventThatWasCutIsAskedForAgain) {
   EXPECT_EQ(server->requests()[1].parameter("resourceVersion"), "10");
 }
 
-// Without this, one line of garbage would end the reflector, or be passed over with the event that it was; and
-// when it comes again and again, the watch would never get beyond it.
+// Without this, one line of garbage would end the reflector, or be passed over with the event that it was;
+// and when it comes again and again, the watch would never get beyond it.
 TEST_F(ReflectorTest, GarbageIsAskedForAgainAndThenListed) {
   run({stream({added("a", "3"), bookmark_line("10", true), "}garbage{"}), stream({"}garbage{"}),
        stream({added("a", "3"), added("b", "12"), bookmark_line("13", true)})});

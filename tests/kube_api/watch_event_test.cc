@@ -34,11 +34,10 @@ TEST(WatchEvent, TellsWhatHappenedToWhat) {
 // Without this, a line that lost a part on its way would change the picture of the cluster.
 TEST(WatchEvent, RefusesWhatIsNoEvent) {
   JsonReader reader;
-  for (const std::string& line : {std::string("garbage"), std::string(R"({"type":"ADDED"})"),
-                                  event_line("RENAMED", pod("a", "1")), event_line("ADDED", "[]"),
-                                  event_line("ADDED", pod("", "1")), event_line("ADDED", pod("a", "")),
-                                  event_line("BOOKMARK", R"({"metadata":{}})"),
-                                  event_line("ADDED", pod("a", "1")).substr(0, 60)}) {
+  for (const std::string& line :
+       {std::string("garbage"), std::string(R"({"type":"ADDED"})"), event_line("RENAMED", pod("a", "1")),
+        event_line("ADDED", "[]"), event_line("ADDED", pod("", "1")), event_line("ADDED", pod("a", "")),
+        event_line("BOOKMARK", R"({"metadata":{}})"), event_line("ADDED", pod("a", "1")).substr(0, 60)}) {
     const auto event = read_watch_event(reader, line);
     ASSERT_FALSE(event) << line;
     EXPECT_EQ(event.error().reason, "kube.answer.invalid");

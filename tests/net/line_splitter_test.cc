@@ -16,10 +16,11 @@ TEST(LineSplitter, GivesWholeLinesWhereverTheStreamIsCut) {
     LineSplitter splitter(100);
     std::vector<std::string> lines;
     for (std::size_t at = 0; at < stream.size(); at += size) {
-      const auto verdict = splitter.take(std::string_view(stream).substr(at, size), [&](std::string_view line) {
-        lines.emplace_back(line);
-        return true;
-      });
+      const auto verdict =
+          splitter.take(std::string_view(stream).substr(at, size), [&](std::string_view line) {
+            lines.emplace_back(line);
+            return true;
+          });
       EXPECT_EQ(verdict, Verdict::kMore);
     }
     EXPECT_EQ(lines, (std::vector<std::string>{"one", "two", "three"})) << size;

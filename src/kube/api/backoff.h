@@ -27,7 +27,7 @@ class Backoff {
  private:
   const BackoffLimits limits_;
   Timing& timing_;
-  std::chrono::milliseconds step_{};  // of the last rest; 0: none yet
+  std::chrono::milliseconds step_{};   // of the last rest; 0: none yet
   std::chrono::milliseconds until_{};  // when the last rest ends
 };
 

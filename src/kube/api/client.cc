@@ -29,7 +29,8 @@ using std::chrono::milliseconds;
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kMetadataList =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=1,application/json";
-constexpr std::string_view kMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1,application/json";
+constexpr std::string_view kMetadata =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=1,application/json";
 
 net::Query query_of(const Selection& selection) {
   net::Query query;
@@ -181,7 +182,8 @@ Result<void> ApiClient::list_page(const Ask& ask, const CallOptions& options, st
   const json::array* const items = array_at(*page, {"items"});
   const std::string_view of_page = text_at(*page, {"metadata", "resourceVersion"});
   // An empty list has "items": null with some servers.
-  if (of_page.empty() || !page->contains("items")) return fail(unreadable("the answer to " + ask.what + " is no list"));
+  if (of_page.empty() || !page->contains("items"))
+    return fail(unreadable("the answer to " + ask.what + " is no list"));
   const std::string token(text_at(*page, {"metadata", "continue"}));
   if (!token.empty() && token == go_on) return fail(unreadable("the list of " + ask.what + " never ends"));
   version = std::string(of_page);
@@ -288,8 +290,8 @@ Result<std::string> ApiClient::json_patch(const ObjectName& object, const json::
   if (!resource_version.empty()) {
     // Not "test": that would be 422 like any other fault of a patch, while a version that is not the
     // object's own makes the update a conflict.
-    all.push_back(json::object{
-        {"op", "replace"}, {"path", "/metadata/resourceVersion"}, {"value", resource_version}});
+    all.push_back(
+        json::object{{"op", "replace"}, {"path", "/metadata/resourceVersion"}, {"value", resource_version}});
   }
   all.insert(all.end(), operations.begin(), operations.end());
   Ask ask{net::Method::kPatch, std::move(path), "patch " + object.to_string()};
@@ -299,7 +301,8 @@ Result<std::string> ApiClient::json_patch(const ObjectName& object, const json::
   return call(ask, options);
 }
 
-Result<void> ApiClient::remove(const ObjectName& object, const RemoveOptions& how, const CallOptions& options) {
+Result<void> ApiClient::remove(const ObjectName& object, const RemoveOptions& how,
+                               const CallOptions& options) {
   TG_TRY(std::string path, path_of(object));
   json::object body{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
   if (json::object conditions = preconditions_of(how.only_if); !conditions.empty())

@@ -1,13 +1,14 @@
 // Requests to the API server, one at a time and typed as the API itself is: which object, which verb. Bodies
 // are JSON text; nothing is decoded into models, so no field that this version does not know is ever lost.
 //
-// Threads: thread-safe. Calls block, and run side by side on connections of their own; there is no lock around
-// I/O. A call ends at its deadline, or when its Interrupt is raised.
+// Threads: thread-safe. Calls block, and run side by side on connections of their own; there is no lock
+// around I/O. A call ends at its deadline, or when its Interrupt is raised.
 //
 // Repetition: a call is sent again, with growing rests within its deadline, when the server asked for that
 // (429, or 503 with Retry-After), and a call that only reads also after a lost connection or another 5xx. A
 // write whose connection broke may have been carried out or not: that is the caller's to find out, so write
-// with a resource version, an own name, or server-side apply. After a 401 the credentials are read again, once.
+// with a resource version, an own name, or server-side apply. After a 401 the credentials are read again,
+// once.
 //
 // Source: Kubernetes API concepts; measured against kube-apiserver 1.37.
 #pragma once
@@ -35,9 +36,9 @@ namespace tangram::kube {
 
 struct ClientSettings {
   std::string user_agent = "tangram";
-  std::string field_manager = "tangram";       // who writes, in managedFields
-  std::chrono::milliseconds timeout{30'000};   // of a call with its repetitions; of the head of a watch
-  int tries_max = 5;                           // of one call
+  std::string field_manager = "tangram";      // who writes, in managedFields
+  std::chrono::milliseconds timeout{30'000};  // of a call with its repetitions; of the head of a watch
+  int tries_max = 5;                          // of one call
   BackoffLimits rests{std::chrono::milliseconds(250), std::chrono::milliseconds(5'000),
                       std::chrono::milliseconds(60'000)};
   std::size_t answer_bytes_max = std::size_t{64} << 20;  // of one answer, or one page of a list
@@ -46,8 +47,8 @@ struct ClientSettings {
 };
 
 struct CallOptions {
-  const net::Interrupt* interrupt = nullptr;              // must outlive the call
-  std::optional<std::chrono::milliseconds> timeout{};     // another than that of the settings
+  const net::Interrupt* interrupt = nullptr;           // must outlive the call
+  std::optional<std::chrono::milliseconds> timeout{};  // another than that of the settings
 };
 
 struct Selection {
@@ -149,10 +150,12 @@ class ApiClient {
  private:
   struct Ask;
 
-  ApiClient(ClientSettings settings, std::shared_ptr<Timing> timing, std::unique_ptr<Credentials> credentials);
+  ApiClient(ClientSettings settings, std::shared_ptr<Timing> timing,
+            std::unique_ptr<Credentials> credentials);
 
   Result<std::string> call(const Ask& ask, const CallOptions& options);
-  net::ClientRequest request_of(const Ask& ask, const Session& session, const net::Interrupt* interrupt) const;
+  net::ClientRequest request_of(const Ask& ask, const Session& session,
+                                const net::Interrupt* interrupt) const;
   Result<net::Response> try_once(const Ask& ask, const Session& session, const net::Interrupt* interrupt,
                                  std::chrono::milliseconds timeout) const;
   Result<void> list_page(const Ask& ask, const CallOptions& options, std::string& go_on, std::string& version,

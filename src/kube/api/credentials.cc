@@ -40,8 +40,8 @@ Credentials::Credentials(ClusterConfig config, std::size_t body_bytes_max, std::
 
 Result<std::unique_ptr<Credentials>> Credentials::open(ClusterConfig config, std::size_t body_bytes_max,
                                                        std::shared_ptr<Timing> timing) {
-  auto credentials = std::unique_ptr<Credentials>(
-      new Credentials(std::move(config), body_bytes_max, std::move(timing)));
+  auto credentials =
+      std::unique_ptr<Credentials>(new Credentials(std::move(config), body_bytes_max, std::move(timing)));
   TG_TRY(credentials->session_, credentials->read(nullptr));
   credentials->read_next_ms_ = (credentials->timing_->now() + kReadEvery).count();
   return credentials;
@@ -83,8 +83,8 @@ void Credentials::refresh() {
   const std::shared_ptr<const Session> before = held();
   auto read_now = read(before.get());
   if (!read_now) {
-    log::warn("the credentials for " + config_.server() + " cannot be read again, the old ones stay in use: " +
-              read_now.error().to_string());
+    log::warn("the credentials for " + config_.server() +
+              " cannot be read again, the old ones stay in use: " + read_now.error().to_string());
     return;
   }
   const std::lock_guard lock(mutex_);

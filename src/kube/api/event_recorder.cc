@@ -12,9 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kNoteBytesMax = 1'000;   // 1024 with the sign that it was cut
+constexpr std::size_t kNoteBytesMax = 1'000;  // 1024 with the sign that it was cut
 constexpr std::size_t kWordBytesMax = 128;
-constexpr std::size_t kNameStemMax = 230;      // of 253, with the number behind it
+constexpr std::size_t kNameStemMax = 230;  // of 253, with the number behind it
 constexpr int kTriesMax = 3;
 constexpr milliseconds kRetryRest{5'000};
 constexpr milliseconds kTurn{250};
@@ -175,7 +175,8 @@ std::string EventRecorder::new_name(const std::string& object_name) {
   std::string stem = object_name.substr(0, kNameStemMax);
   while (!stem.empty() && (stem.back() == '-' || stem.back() == '.')) stem.pop_back();
   std::array<char, 40> number{};
-  (void)std::snprintf(number.data(), number.size(), ".%llx%03llx", static_cast<unsigned long long>(micros.count()),
+  (void)std::snprintf(number.data(), number.size(), ".%llx%03llx",
+                      static_cast<unsigned long long>(micros.count()),
                       static_cast<unsigned long long>(names_++ % 4'096));
   return stem + number.data();
 }
@@ -212,7 +213,8 @@ void EventRecorder::settle(const Write& write, const std::optional<Error>& error
       dropped_ += static_cast<std::uint64_t>(write.unwritten);
       series.tries = 0;
     }
-    series.due = now + (again ? std::max(kRetryRest, retry_after(*error).value_or(kRetryRest)) : options_.write_again);
+    series.due =
+        now + (again ? std::max(kRetryRest, retry_after(*error).value_or(kRetryRest)) : options_.write_again);
   }
   if (series.unwritten > 0) {
     due_.emplace(series.due, write.key);

@@ -1,7 +1,7 @@
 // Events of Kubernetes: what `kubectl describe` shows below an object. Written so that no storm of them can
 // hurt anybody: the same thing again only counts up, each is written at most once a minute, all together at a
-// bounded rate, and what is kept is bounded. An event that cannot be written is dropped and counted: events are
-// hints, the truth is in the objects.
+// bounded rate, and what is kept is bounded. An event that cannot be written is dropped and counted: events
+// are hints, the truth is in the objects.
 //
 // Threads: record() from any thread, and never blocks on I/O; run() takes a thread of the caller's.
 //
@@ -49,7 +49,7 @@ struct RecorderOptions {
   std::string controller;  // "tangram.dev/manager"
   std::string instance;    // which one of several: the Pod's name
   std::size_t kept_max = 4'096;
-  std::chrono::milliseconds write_again{60'000};   // of one thing that goes on
+  std::chrono::milliseconds write_again{60'000};    // of one thing that goes on
   std::chrono::milliseconds forget_after{360'000};  // the same thing later is a new event
   std::int64_t burst = 50;
   std::chrono::milliseconds every{200};  // in the long run
@@ -88,12 +88,12 @@ class EventRecorder {
   struct Series {
     EventNote latest;
     std::string written_note;
-    std::string event_name;     // of the Event in the API; empty: there is none yet
-    std::int64_t count = 0;     // since that Event was made
+    std::string event_name;  // of the Event in the API; empty: there is none yet
+    std::int64_t count = 0;  // since that Event was made
     std::int64_t unwritten = 0;
     Wall last_at;
-    Milliseconds seen{};        // when it happened last
-    Milliseconds due{};         // when it may be written next
+    Milliseconds seen{};  // when it happened last
+    Milliseconds due{};   // when it may be written next
     int tries = 0;
     bool writing = false;
   };

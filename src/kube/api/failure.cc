@@ -194,8 +194,8 @@ Error failure_from_way(const Error& error, std::string_view what, std::string_vi
     failure = Failure::kOther;
     why = " could not be sent";
   }
-  Error made = make(failure, "the request to " + std::string(what) + why + " (API server " +
-                                 std::string(where) + ")");
+  Error made =
+      make(failure, "the request to " + std::string(what) + why + " (API server " + std::string(where) + ")");
   made.cause = std::make_shared<const Error>(error);
   return made;
 }

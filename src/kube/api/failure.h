@@ -1,6 +1,6 @@
-// What the API server says when it says no. Its `Status` becomes an Error whose reason is one of a closed set,
-// so that a caller switches over what to do instead of comparing numbers. Pure functions.
-// Source: k8s.io/apimachinery meta/v1 Status, StatusReason, StatusDetails; API concepts, "Resource versions".
+// What the API server says when it says no. Its `Status` becomes an Error whose reason is one of a closed
+// set, so that a caller switches over what to do instead of comparing numbers. Pure functions. Source:
+// k8s.io/apimachinery meta/v1 Status, StatusReason, StatusDetails; API concepts, "Resource versions".
 #pragma once
 
 #include <chrono>

@@ -81,7 +81,8 @@ class Kubeconfig {
 
   Result<void> read_cluster(const YAML::Node& cluster, ClusterConfig& config) const {
     if (text_of(cluster, "insecure-skip-tls-verify") == "true")
-      return unsupported("insecure-skip-tls-verify", "give certificate-authority or certificate-authority-data");
+      return unsupported("insecure-skip-tls-verify",
+                         "give certificate-authority or certificate-authority-data");
     if (!text_of(cluster, "proxy-url").empty())
       return unsupported("proxy-url", "name a server that can be reached directly");
     TG_TRY_VOID(read_server(text_of(cluster, "server"), config));
@@ -128,7 +129,8 @@ class Kubeconfig {
       const char* instead;
     };
     static constexpr std::array kRefused = {
-        Refused{"exec", "use a client certificate, a token or a tokenFile: programs are not run for credentials"},
+        Refused{"exec",
+                "use a client certificate, a token or a tokenFile: programs are not run for credentials"},
         Refused{"auth-provider", "use a client certificate, a token or a tokenFile"},
         Refused{"username", "use a client certificate, a token or a tokenFile"},
         Refused{"as", "make a user with that role instead"},

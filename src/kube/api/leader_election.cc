@@ -117,8 +117,8 @@ Result<LeaseRecord> LeaderElection::write(const LeaseRecord& record, const CallO
   return lease_record(lease);
 }
 
-// The clock of a follower starts anew with each renewal, whatever times the holder writes. Labels and the like
-// are no renewal.
+// The clock of a follower starts anew with each renewal, whatever times the holder writes. Labels and the
+// like are no renewal.
 void LeaderElection::observe(const LeaseRecord& record) {
   LeaseRecord before = seen_.value_or(LeaseRecord{});
   before.resource_version = record.resource_version;
@@ -175,7 +175,8 @@ void LeaderElection::release() {
   CallOptions call;
   call.timeout = kCallMost;
   // Whoever is next finds out by the clock if this fails.
-  if (auto written = write(record, call); !written && options_.on_trouble) options_.on_trouble(written.error());
+  if (auto written = write(record, call); !written && options_.on_trouble)
+    options_.on_trouble(written.error());
 }
 
 }  // namespace tangram::kube

@@ -2,11 +2,11 @@
 //
 // The promise: leads() is false before anybody else can be the leader, also in a process that was stopped for
 // a while, on a machine that slept, and behind a broken network. So it is asked right before each thing that
-// only the leader may do. It rests on two things: a follower takes a Lease only after it has seen it unchanged
-// for the whole duration by its own clock; and the leader stops `renew_deadline` after it *began* its last
-// successful renewal, by its own clock, which does not stop with the machine. Clocks need not agree, only run
-// about equally fast. Each change is a compare and swap. What is already on its way when the leadership ends
-// is not held back by that: let it carry a resource version.
+// only the leader may do. It rests on two things: a follower takes a Lease only after it has seen it
+// unchanged for the whole duration by its own clock; and the leader stops `renew_deadline` after it *began*
+// its last successful renewal, by its own clock, which does not stop with the machine. Clocks need not agree,
+// only run about equally fast. Each change is a compare and swap. What is already on its way when the
+// leadership ends is not held back by that: let it carry a resource version.
 //
 // Threads: run() takes a thread of the caller's; the handlers run on it. leads() and term() from any thread.
 //
@@ -36,7 +36,7 @@ struct ElectionOptions {
   std::string identity;
   std::chrono::seconds lease_duration{15};
   std::chrono::milliseconds renew_deadline{10'000};  // less than lease_duration
-  std::chrono::milliseconds retry_period{2'000};     // less than renew_deadline; followers wait up to 1.2 of it
+  std::chrono::milliseconds retry_period{2'000};  // less than renew_deadline; followers wait up to 1.2 of it
   std::function<void(std::int64_t term)> on_lead{};  // returns soon: the Lease is not renewed meanwhile
   std::function<void()> on_lose{};
   std::function<void(const std::string& leader)> on_leader{};  // another one was seen; may be ""
@@ -48,8 +48,8 @@ class LeaderElection {
   // `client` must outlive it. The numbers must stand in the order above.
   LeaderElection(ApiClient& client, ElectionOptions options);
 
-  // Takes part until `stop` is raised; then gives the Lease back, so that another can take it at once. on_lose
-  // is called before that, and whenever the leadership ends.
+  // Takes part until `stop` is raised; then gives the Lease back, so that another can take it at once.
+  // on_lose is called before that, and whenever the leadership ends.
   void run(const net::Interrupt& stop);
 
   bool leads() const;

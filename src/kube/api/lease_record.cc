@@ -20,8 +20,8 @@ LeaseRecord lease_record(const json::object& lease) {
   record.holder = text_at(*spec, {"holderIdentity"});
   record.acquire_time = text_at(*spec, {"acquireTime"});
   record.renew_time = text_at(*spec, {"renewTime"});
-  record.duration_seconds = std::clamp<std::int64_t>(
-      number_at(*spec, {"leaseDurationSeconds"}).value_or(0), 0, kDurationSecondsMax);
+  record.duration_seconds = std::clamp<std::int64_t>(number_at(*spec, {"leaseDurationSeconds"}).value_or(0),
+                                                     0, kDurationSecondsMax);
   record.transitions =
       std::clamp<std::int64_t>(number_at(*spec, {"leaseTransitions"}).value_or(0), 0, kTransitionsMax);
   return record;

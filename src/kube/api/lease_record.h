@@ -22,8 +22,8 @@ struct LeaseRecord {
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };
 
-// Missing fields are empty or 0: a Lease may have been made by hand. Negative numbers become 0, and a duration
-// is at most a day: who took the lease must not keep others out for ever by a slip of the keyboard.
+// Missing fields are empty or 0: a Lease may have been made by hand. Negative numbers become 0, and a
+// duration is at most a day: who took the lease must not keep others out for ever by a slip of the keyboard.
 LeaseRecord lease_record(const json::object& lease);
 
 // The field `spec`, for a create or a merge patch.

@@ -1,6 +1,6 @@
 // Keeps of each object only what an extractor takes out of it, and tells what has changed: added, updated,
-// deleted, synced. Behind a reflector it sees every object exactly as often as it changed, whatever happens to
-// the connection: what a new list repeats is not told again.
+// deleted, synced. Behind a reflector it sees every object exactly as often as it changed, whatever happens
+// to the connection: what a new list repeats is not told again.
 //
 // Not thread-safe: belongs to the thread that runs its reflector; the handlers run there as well.
 #pragma once

@@ -112,8 +112,9 @@ Result<void> Reflector::follow(bool initial, const net::Interrupt& stop) {
   query.selection = options_.selection;
   query.resource_version = version_;
   query.initial_events = initial;
-  query.open_for = options_.open_for + seconds(static_cast<std::int64_t>(
-                                           static_cast<double>(options_.open_for.count()) * timing.jitter()));
+  query.open_for =
+      options_.open_for +
+      seconds(static_cast<std::int64_t>(static_cast<double>(options_.open_for.count()) * timing.jitter()));
   const milliseconds begun = timing.now();
   Stream stream{initial, false, begun + options_.initial_events_max};
   if (initial) {

@@ -1,11 +1,11 @@
 // Follows a set of objects for as long as it runs: first all that there is, then each change, across lost
 // connections, restarts of the API server and compactions of etcd.
 //
-// It asks for a WatchList (all objects as events, then a bookmark), and falls back to pages of a list where the
-// server refuses or cannot do that. A stream that ends is taken up at the last resource version; a bookmark
-// moves that on when nothing else happens, so that it does not grow too old. 410 means a new list; a stream on
-// which nothing comes, although a bookmark is due every minute, is given up as stalled. Memory: one page of a
-// list or one event at a time, beside what the sink keeps.
+// It asks for a WatchList (all objects as events, then a bookmark), and falls back to pages of a list where
+// the server refuses or cannot do that. A stream that ends is taken up at the last resource version; a
+// bookmark moves that on when nothing else happens, so that it does not grow too old. 410 means a new list; a
+// stream on which nothing comes, although a bookmark is due every minute, is given up as stalled. Memory: one
+// page of a list or one event at a time, beside what the sink keeps.
 //
 // Threads: run() takes a thread of the caller's until the interrupt is raised, and calls the sink there. The
 // status may be read from any thread. No lock is held during I/O or a call of the sink.
@@ -45,12 +45,12 @@ struct ReflectorOptions {
 
 // Counters only grow.
 struct ReflectorStatus {
-  bool synced = false;               // all that there was has been told at least once
-  std::uint64_t events = 0;          // lines of watches that were understood
-  std::uint64_t watches = 0;         // streams that were asked for
-  std::uint64_t lists = 0;           // times that all objects were asked for, either way
+  bool synced = false;        // all that there was has been told at least once
+  std::uint64_t events = 0;   // lines of watches that were understood
+  std::uint64_t watches = 0;  // streams that were asked for
+  std::uint64_t lists = 0;    // times that all objects were asked for, either way
   std::uint64_t troubles = 0;
-  std::chrono::milliseconds heard{}; // Timing::now() of the last event, bookmark or list
+  std::chrono::milliseconds heard{};  // Timing::now() of the last event, bookmark or list
 };
 
 class Reflector {
@@ -65,8 +65,8 @@ class Reflector {
  private:
   // What one stream has come to.
   struct Stream {
-    bool initial = false;                  // the initial events have not ended
-    bool any = false;                      // anything was understood
+    bool initial = false;  // the initial events have not ended
+    bool any = false;      // anything was understood
     std::chrono::milliseconds initial_by{};
   };
 
@@ -88,9 +88,9 @@ class Reflector {
   ObjectSink& sink_;
   JsonReader reader_;
   Backoff backoff_;
-  std::string version_;       // empty: list first
-  bool watch_list_;           // until the server refuses
-  bool progressed_ = false;   // since the last trouble
+  std::string version_;      // empty: list first
+  bool watch_list_;          // until the server refuses
+  bool progressed_ = false;  // since the last trouble
 
   std::atomic<bool> synced_ = false;
   std::atomic<std::uint64_t> events_ = 0;

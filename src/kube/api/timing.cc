@@ -66,7 +66,8 @@ std::string micro_time(std::chrono::system_clock::time_point at) {
   std::array<char, 32> text{};
   (void)std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
   std::array<char, 16> fraction{};
-  (void)std::snprintf(fraction.data(), fraction.size(), ".%06dZ", static_cast<int>((since - seconds).count()));
+  (void)std::snprintf(fraction.data(), fraction.size(), ".%06dZ",
+                      static_cast<int>((since - seconds).count()));
   return std::string(text.data()) + fraction.data();
 }
 

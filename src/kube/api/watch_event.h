@@ -14,8 +14,8 @@ struct WatchEvent {
   enum class Type : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
 
   Type type = Type::kError;
-  // The object; of a bookmark little more than its resource version, of an error a Status. Lives as long as the
-  // reader's last answer.
+  // The object; of a bookmark little more than its resource version, of an error a Status. Lives as long as
+  // the reader's last answer.
   const json::object* object = nullptr;
   bool initial_events_end = false;  // of a bookmark: all that was there at the start has been sent
 };
