@@ -53,7 +53,7 @@ class Kubeconfig {
     if (entries && entries.IsSequence()) {
       for (const YAML::Node& one : entries) {
         if (!one.IsMap() || text_of(one, "name") != name) continue;
-        const YAML::Node value = one[key];
+        YAML::Node value = one[key];
         if (value && value.IsMap()) return value;
         // An entry without content: kubectl writes `user: {}` or nothing at all for it.
         return YAML::Node(YAML::NodeType::Map);
