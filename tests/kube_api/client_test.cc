@@ -287,7 +287,7 @@ TEST_F(ListTest, WhatIsNoListIsAnError) {
 class WatchTest : public ClientTest {
  protected:
   Result<void> watch(ApiClient& api, milliseconds silence = milliseconds(10'000)) {
-    WatchQuery query{{resources::pods()}, "7", true, std::chrono::seconds(301)};
+    const WatchQuery query{{resources::pods()}, "7", true, std::chrono::seconds(301)};
     return api.watch(query, silence, [this](std::string_view line) -> Result<bool> {
       lines.emplace_back(line);
       return line != "enough";
