@@ -10,7 +10,7 @@
 // with a resource version, an own name, or server-side apply. After a 401 the credentials are read again,
 // once.
 //
-// Source: Kubernetes API concepts; measured against kube-apiserver 1.37.
+// Source: Kubernetes API concepts; k8s.io/api core/v1 Binding, policy/v1 Eviction, meta/v1 DeleteOptions.
 #pragma once
 
 #include <chrono>
