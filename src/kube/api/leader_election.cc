@@ -14,6 +14,13 @@ using std::chrono::milliseconds;
 // A single call is given up in time for another one before the deadline.
 constexpr milliseconds kCallMost{5'000};
 
+// Whether a write that failed so may have been carried out.
+bool leaves_open(Failure failure) {
+  return failure == Failure::kConnection || failure == Failure::kTimeout ||
+         failure == Failure::kInterrupted || failure == Failure::kUnavailable ||
+         failure == Failure::kUnreadable;
+}
+
 }  // namespace
 
 LeaderElection::LeaderElection(ApiClient& client, ElectionOptions options)
@@ -67,6 +74,7 @@ Result<void> LeaderElection::take_or_renew(const net::Interrupt& stop) {
     if (!open) return {};
   }
   auto written = write(own_record(), call);
+  unsure_ = !written && leaves_open(failure_of(written.error()));
   if (!written) {
     const Failure failure = failure_of(written.error());
     // Somebody else was faster or has deleted it, or the leader does not know whether its write was carried
@@ -165,15 +173,23 @@ void LeaderElection::lose() {
 }
 
 void LeaderElection::release() {
-  const std::optional<LeaseRecord> held = leading_ ? std::exchange(seen_, std::nullopt) : std::nullopt;
+  const bool unsure = std::exchange(unsure_, false);
+  const bool concerned = leading_ || unsure;
+  std::optional<LeaseRecord> held = std::exchange(seen_, std::nullopt);
   lose();
+  if (!concerned) return;
+  CallOptions call;
+  call.timeout = kCallMost;
+  if (!held || unsure) {
+    // The last write was cut short, perhaps by the stop itself: only the server knows what became of it.
+    auto found = read(call);
+    held = found ? std::optional(std::move(*found)) : std::nullopt;
+  }
   if (!held || held->holder != options_.identity) return;
   LeaseRecord record = *held;
   record.holder.clear();
   record.duration_seconds = 1;  // 0 is not valid
   record.renew_time = micro_time(client_.timing().wall());
-  CallOptions call;
-  call.timeout = kCallMost;
   // Whoever is next finds out by the clock if this fails.
   if (auto written = write(record, call); !written && options_.on_trouble)
     options_.on_trouble(written.error());

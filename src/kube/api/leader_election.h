@@ -81,6 +81,7 @@ class LeaderElection {
   std::chrono::milliseconds seen_at_{};
   std::string told_leader_;
   bool leading_ = false;  // on_lead was called, on_lose not yet
+  bool unsure_ = false;   // whether the last write was carried out
   std::atomic<std::int64_t> leads_until_ms_ = kNever;
   std::atomic<std::int64_t> term_ = 0;
 };
