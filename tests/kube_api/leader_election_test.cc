@@ -208,7 +208,7 @@ TEST_F(ElectionTest, AProcessThatSleptKnowsThatItMayNotLead) {
 TEST_F(ElectionTest, ARenewalCountsFromItsBeginning) {
   // The clock goes on while the request is on its way.
   std::atomic<FakeTiming*> clock = nullptr;
-  ApiServer slow([&](const SeenRequest& request, Conversation& conversation) {
+  const ApiServer slow([&](const SeenRequest& request, Conversation& conversation) {
     if (request.method == "PATCH") clock.load()->advance(seconds(4));
     store.handle(request, conversation);
   });

@@ -128,7 +128,7 @@ Result<std::string> record(ApiClient& client, const Words& words) {
 }
 
 Result<std::string> list(ApiClient& client, const Words& words) {
-  ListQuery query{{resource_of(words[1], words[2]), space_of(words[2])}, std::stoul(words[3]), {}};
+  const ListQuery query{{resource_of(words[1], words[2]), space_of(words[2])}, std::stoul(words[3]), {}};
   std::size_t count = 0;
   TG_TRY([[maybe_unused]] const std::string version,
          client.list(query, [&](const json::object& object) -> Result<void> {
