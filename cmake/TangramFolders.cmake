@@ -1,6 +1,7 @@
 # tangram_folder(base SOURCES a.cc b.cc DEPS tangram::x PRIVATE_DEPS ...)
 #
-# One static library per folder of src/. Headers are included as "base/result.h", and that path exists only
+# One static library per folder of src/, or per part of a folder whose parts know different things: kube/api is
+# tangram::kube_api. Headers are included as "base/result.h", and that path exists only
 # for targets that name the folder in DEPS: the include directory is a folder of the build tree that holds one
 # link. So an include that the layering forbids does not compile.
 # The presets with -O2 add -Wno-restrict: g++ 12 sees overlapping copies in std::string that are not there
@@ -29,11 +30,13 @@ function(tangram_sanitize target)
   endif()
 endfunction()
 
-function(tangram_folder name)
+function(tangram_folder path)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  string(REPLACE "/" "_" name ${path})
   set(link_root ${CMAKE_BINARY_DIR}/folders/${name})
-  file(MAKE_DIRECTORY ${link_root})
-  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${name} ${link_root}/${name} SYMBOLIC)
+  cmake_path(GET path PARENT_PATH above)
+  file(MAKE_DIRECTORY ${link_root}/${above})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${path} ${link_root}/${path} SYMBOLIC)
   if(arg_SOURCES)
     add_library(tangram_${name} STATIC ${arg_SOURCES})
     target_include_directories(tangram_${name} PUBLIC ${link_root})

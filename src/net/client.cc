@@ -140,7 +140,7 @@ struct HttpClient::Impl {
     if (!options.host.empty() && options.tls) {
       const std::lock_guard lock(mutex);
       if (!trust) {
-        TG_TRY(trust, ClientTrust::load(options.ca_file));
+        TG_TRY(trust, ClientTrust::load(options));
       }
     }
     TG_TRY(auto socket, ClientSocket::connect(options, trust, deadline, interrupt));

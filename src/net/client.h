@@ -30,6 +30,12 @@ struct ClientOptions {
   std::string ca_file{};  // PEM: whose certificates are trusted; empty: those the system trusts
   std::string ca_option = "--ca-file FILE or TANGRAM_CA_FILE";  // how the user says ca_file, for hints
   std::string bearer_token{};  // sent with each request; never in a message. Without line breaks
+  std::string ca_pem{};        // the authorities as PEM text, in the place of ca_file
+  // What the client shows of itself when the server asks: PEM texts, its own certificate first, then those
+  // between it and the root. Both or none.
+  std::string certificate_pem{};
+  std::string key_pem{};   // without a password; never in a message
+  std::string tls_name{};  // whose certificate the server must show, where that is not `host`
 };
 
 struct ClientRequest {
@@ -41,6 +47,10 @@ struct ClientRequest {
   const Interrupt* interrupt = nullptr;  // what may end the call early; must outlive it
 };
 
+// Whether the certificates and the key of the options can be used: what the first call would find out.
+// Errors: "client.ca_file.unreadable", "client.certificate.invalid".
+Result<void> check_trust(const ClientOptions& options);
+
 // Every answer that arrives whole is a value, whatever its status. Errors:
 //   kUnavailable "client.unreachable": nobody listens there; kPermissionDenied: the socket may not be used
 //   kUnavailable "client.connection_lost": the server went away before the answer was whole
@@ -49,7 +59,8 @@ struct ClientRequest {
 //   kInternal "client.answer.invalid": the answer is not HTTP
 //   kResourceExhausted "client.answer.too_large"
 //   kInvalidArgument "client.request.invalid": a line break in a path, header or token;
-//     "client.plain.refused": another machine without TLS; "client.ca_file.unreadable"
+//     "client.plain.refused": another machine without TLS; "client.ca_file.unreadable";
+//     "client.certificate.invalid": ca_pem, certificate_pem or key_pem cannot be used
 //   kAborted "client.interrupted": by the interrupt of the request
 class HttpClient {
  public:

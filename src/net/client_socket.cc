@@ -243,27 +243,6 @@ Error handshake_error(SSL* tls, const ClientOptions& options) {
 
 }  // namespace
 
-void ClientTrust::Free::operator()(ssl_ctx_st* context) const {
-  SSL_CTX_free(context);
-}
-
-Result<std::shared_ptr<ClientTrust>> ClientTrust::load(const std::string& ca_file) {
-  auto trust = std::shared_ptr<ClientTrust>(new ClientTrust(SSL_CTX_new(TLS_client_method())));
-  SSL_CTX* const context = trust->native();
-  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  errno = 0;
-  const bool loaded = ca_file.empty() ? SSL_CTX_set_default_verify_paths(context) == 1
-                                      : SSL_CTX_load_verify_file(context, ca_file.c_str()) == 1;
-  if (loaded) return trust;
-  const std::string why = errno != 0 ? errno_text(errno) : "no certificate in it";
-  ERR_clear_error();
-  return fail(Code::kInvalidArgument, "client.ca_file.unreadable",
-              "cannot read the authorities from " + (ca_file.empty() ? "the system" : ca_file) + ": " + why,
-              "name a PEM file with the certificate of whoever signed the server's");
-}
-
 void ClientSocket::FreeTls::operator()(ssl_st* tls) const {
   SSL_free(tls);
 }
@@ -292,12 +271,12 @@ Result<void> ClientSocket::shake_hands(const ClientOptions& options,
   SSL* const tls = tls_.get();
   BIO* const bio = make_bio(&fd_);
   SSL_set_bio(tls, bio, bio);
-  if (is_address(options.host)) {
-    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), options.host.c_str());
+  std::string name = options.tls_name.empty() ? options.host : options.tls_name;
+  if (is_address(name)) {
+    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), name.c_str());
   } else {
-    SSL_set1_host(tls, options.host.c_str());
+    SSL_set1_host(tls, name.c_str());
     // What the macro SSL_set_tlsext_host_name stands for, without its C cast.
-    std::string name = options.host;
     SSL_ctrl(tls, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
   }
   while (true) {

@@ -8,29 +8,12 @@
 
 #include "base/result.h"
 #include "net/client.h"
+#include "net/client_trust.h"
 #include "net/client_wait.h"
 
-struct ssl_ctx_st;
 struct ssl_st;
 
 namespace tangram::net {
-
-// Whom a client trusts. Made once, because the system's list is long. Thread-safe.
-class ClientTrust {
- public:
-  // `ca_file` empty: the authorities of the system. Errors: "client.ca_file.unreadable".
-  static Result<std::shared_ptr<ClientTrust>> load(const std::string& ca_file);
-
-  ssl_ctx_st* native() const { return context_.get(); }
-
- private:
-  struct Free {
-    void operator()(ssl_ctx_st* context) const;
-  };
-  explicit ClientTrust(ssl_ctx_st* context) : context_(context) {}
-
-  std::unique_ptr<ssl_ctx_st, Free> context_;
-};
 
 class ClientSocket {
  public:

@@ -110,6 +110,15 @@ class CheckTree(unittest.TestCase):
         self.expect("includes", "src/kube/api/b.cc", "kube may not include device")
         self.assertNotIn("kube/node", self.run_tool("--only", "includes")[1])
 
+    def test_the_parts_of_a_folder_have_an_order(self):
+        """Without this, the API client could come to know the manager that is built on it."""
+        self.write("src/kube/node/a.cc", '#include "kube/api/b.h"\n')
+        self.write("src/kube/api/b.h", "#pragma once\n")
+        self.write("src/kube/api/b.cc", '#include "kube/api/b.h"\n')
+        self.assertEqual(self.run_tool("--only", "includes")[0], 0)
+        self.append("src/kube/api/b.cc", '#include "kube/node/c.h"\n')
+        self.expect("includes", "src/kube/api/b.cc", "kube/api may not include what is built on it")
+
     def test_the_core_stays_pure(self):
         """Without this, a decision could depend on a clock, on luck, on rounding, or on hash order."""
         for text, message in [
@@ -179,6 +188,8 @@ class CheckTree(unittest.TestCase):
         """Without this, a folder could come without tests, and a test without its reason."""
         self.write("src/device/device.cc", "")
         self.expect("tests-exist", "src/device", "there is no tests/device")
+        self.write("tests/device_part/CMakeLists.txt", "")
+        self.assertNotIn("src/device", self.run_tool("--only", "tests-exist")[1])
         self.write("tests/base/one_test.cc", "int x;\n")
         self.expect("tests-exist", "tests/base/one_test.cc", "no test in this file")
         self.write("tests/base/one_test.cc", "\nTEST_F(A, B) {\n  x();\n  y();\n}\n")

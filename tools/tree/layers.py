@@ -19,9 +19,13 @@ ALLOWED = {
     "client": {"base", "net", "wire"},
     "server": {"base", "net", "wire", "service"},
     "kube": {"base", "net", "ports", "wire", "service"},
+    "kube/api": {"base", "net"},
     "kube/node": {"base", "net", "ports", "wire", "service", "device"},
     "cli": {"base", "net", "wire", "client"},
 }
+
+# A part of a folder that the folder's other parts build on: of its own folder it includes only itself.
+FOUNDATIONS = {"kube/api"}
 
 # Folders that share nothing with the product: only what is named here, besides their own.
 APART = {"guard": ["tangram/guard_abi.h"], "ascendsim": ["acl/"]}
@@ -86,6 +90,9 @@ def include_problem(path, folder, target, name, folders):
     if "/" not in name:
         return f'"{name}" must be written with its folder'
     if target == folder:
+        part = "/".join(path.split("/")[1:3])
+        if part in FOUNDATIONS and not name.startswith(part + "/"):
+            return f"{part} may not include what is built on it ({name})"
         return None
     if folder in APART:
         good = any(name == one or (one.endswith("/") and name.startswith(one)) for one in APART[folder])
