@@ -76,6 +76,7 @@ class Machine:
         self.keep = keep
         self.init = None  # the first process in there, by the number that it has out here
         self._janitor = None
+        self._passes_to, self._early = None, []
 
     def start(self, command):
         """Starts the command; its end is waited for with wait()."""
@@ -83,23 +84,34 @@ class Machine:
             [sys.executable, __file__, "--janitor", self.name, *([] if self.keep else [str(self.root)])],
             stdin=subprocess.PIPE, start_new_session=True)
         make_cgroups(self.name)
+        # Before the fork, for both: the first process of a machine does not even get a signal that it has no handler for.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._pass_on)
         check(libc.unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET), "unshare")
         self.init = os.fork()
         if self.init == 0:
             harness.die_with_parent()
             os._exit(self._live(command))
+        self._pass_to(self.init)
 
     def wait(self):
         """The exit status of the command, once nothing of the machine is left."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda number, _: os.kill(self.init, number))
         _, status = os.waitpid(self.init, 0)
-        return self.end(os.waitstatus_to_exitcode(status))
-
-    def end(self, code):
         self._janitor.stdin.close()
         self._janitor.wait()
-        return code if code >= 0 else 128 - code
+        return exit_code(status)
+
+    def _pass_on(self, number, _):
+        if self._passes_to is None:
+            self._early.append(number)
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._passes_to, number)
+
+    def _pass_to(self, pid):
+        self._passes_to = pid
+        for number in self._early:
+            os.kill(pid, number)
 
     # ---- inside
 
@@ -108,17 +120,15 @@ class Machine:
         try:
             self._prepare()
             environment = {**os.environ, NAME_VARIABLE: self.name, ROOT_VARIABLE: str(self.root)}
-            child = subprocess.Popen(command, env=environment).pid
+            child = subprocess.Popen(command, env=environment)
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"machine: {error}", file=sys.stderr, flush=True)
             return 125
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda number, _: os.kill(child, number))
+        self._pass_to(child.pid)
         while True:
             pid, status = os.wait()
-            if pid == child:
-                code = os.waitstatus_to_exitcode(status)
-                return code if code >= 0 else 128 - code
+            if pid == child.pid:
+                return exit_code(status)
 
     def _prepare(self):
         mount(None, "/", flags=MS_REC | MS_PRIVATE)
@@ -159,6 +169,11 @@ def current():
     if not name or not root:
         raise AssertionError("a cluster lives in a machine of its own: run this through tests/kube/run.sh or machine.py")
     return name, pathlib.Path(root)
+
+
+def exit_code(status):
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
 
 
 def make_cgroups(name):
