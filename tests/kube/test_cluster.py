@@ -113,7 +113,7 @@ class Services(Suite):
         cluster.apply(deployment, service)
         cluster.ok("rollout", "status", "deployment", "web", "--timeout=60s")
         address = cluster.json("get", "service", "web")["spec"]["clusterIP"]
-        self.run_pod(pod_object("visitor", f"for i in 1 2 3 4 5 6 7 8 9; do wget -q -O - http://{address}/ && exit; sleep 1; done; exit 1"),
+        self.run_pod(pod_object("visitor", f"for i in 1 2 3 4 5 6 7 8 9; do wget -T 2 -q -O - http://{address}/ && exit; sleep 1; done; exit 1"),
                      "Succeeded")
         self.assertEqual(cluster.ok("logs", "visitor"), "served\n")
 
@@ -193,7 +193,7 @@ class Machine(Suite):
 
     def test_there_is_no_way_out(self):
         """Without it a test could reach something that is not of this machine."""
-            routes = subprocess.run(["ip", "-json", "route"], capture_output=True, text=True, check=True).stdout
+        routes = subprocess.run(["ip", "-json", "route"], capture_output=True, text=True, check=True).stdout
         self.assertEqual([route for route in json.loads(routes) if route["dst"] == "default"], [])
 
 
