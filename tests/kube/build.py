@@ -57,7 +57,7 @@ def program(name):
 
 def program_dir(module):
     parts = [(HERE / "modules" / module / name).read_bytes() for name in ("go.mod", "go.sum")]
-    parts.append(repr((MODULES[module], FLAGS, platform.machine())).encode())
+    parts.append(repr((MODULES[module], FLAGS, linker_flags(module), platform.machine())).encode())
     return cache_dir() / "bin" / f"{module}-{hashlib.sha256(b''.join(parts)).hexdigest()[:16]}"
 
 
@@ -170,8 +170,10 @@ def download(go, module):
 
 
 def linker_flags(module):
-    """Without a version in it, a component says v0.0.0-master, and clients take it for something else."""
+    """Without a version given here, a component says v0.0.0-master, and clients take it for something else."""
     flags = ["-s", "-w"]
+    if module == "helm":
+        flags += ["-X", f"helm.sh/helm/v3/internal/version.version={version('helm.sh/helm/v3', module)}"]
     if module == "kubernetes":
         pinned = version()
         major, minor = pinned.removeprefix("v").split(".")[:2]

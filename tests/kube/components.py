@@ -9,12 +9,12 @@ import pathlib
 
 import authority
 import build
-from machine import NODE_ADDRESS
+from machine import NODE_ADDRESS, SERVICES
 
 NODE = "node-a"
 API_PORT = 6443
 SERVER = f"https://{NODE_ADDRESS}:{API_PORT}"
-SERVICES, FIRST_SERVICE, PODS = "10.96.0.0/24", "10.96.0.1", "10.244.0.0/24"
+FIRST_SERVICE, PODS = "10.96.0.1", "10.244.0.0/24"
 ETCD = "http://127.0.0.1:2379"
 CONTAINERD_SOCKET = pathlib.Path("/run/containerd/containerd.sock")
 PAUSE_IMAGE, BASE_IMAGE = "tangram.test/pause:1", "tangram.test/base:1"
@@ -54,7 +54,7 @@ class Settings:
         self._write_json("kubelet.json", self._kubelet())
         self._write_json("proxy.json", self._proxy())
         self._write_json("cni/10-pods.conflist", self._network())
-        (self.config / "containerd.toml").write_text(self._containerd())
+        self._write("containerd.toml", self._containerd())
 
     def arguments(self, name):
         """The command line of a component."""
@@ -206,4 +206,10 @@ disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.
                 "oomScoreAdj": 0, "featureGates": self.gates}
 
     def _write_json(self, name, value):
-        (self.config / name).write_text(json.dumps(value, indent=2) + "\n")
+        self._write(name, json.dumps(value, indent=2) + "\n")
+
+    def _write(self, name, text):
+        """A file that stays the same is left alone: kube-proxy ends when its own is written."""
+        path = self.config / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)

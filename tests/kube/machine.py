@@ -30,7 +30,7 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 import harness  # noqa: E402
 
 NAME_VARIABLE, ROOT_VARIABLE = "TANGRAM_KUBE_MACHINE", "TANGRAM_KUBE_ROOT"
-NODE_ADDRESS = "10.77.0.1"
+NODE_ADDRESS, SERVICES = "10.77.0.1", "10.96.0.0/24"
 CLEAN_SECONDS_MAX = 30
 
 # linux/sched.h, sys/mount.h
@@ -149,7 +149,9 @@ class Machine:
             mount(stand_in, f"/proc/sys/{setting}", flags=MS_BIND)
         # The kubelet hands mounts that come later on to containers.
         mount(None, "/", flags=MS_REC | MS_SHARED)
-        for words in ("link set lo up", "link add node0 type bridge", f"addr add {NODE_ADDRESS}/24 dev node0", "link set node0 up"):
+        # The route to services leads nowhere: who has none cannot even begin a connection that the proxy would lead on.
+        for words in ("link set lo up", "link add node0 type bridge", f"addr add {NODE_ADDRESS}/24 dev node0", "link set node0 up",
+                      f"route add {SERVICES} dev node0"):
             subprocess.run(["ip", *words.split()], check=True)
         pathlib.Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n")
 

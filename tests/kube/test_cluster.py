@@ -113,9 +113,10 @@ class Services(Suite):
         cluster.apply(deployment, service)
         cluster.ok("rollout", "status", "deployment", "web", "--timeout=60s")
         address = cluster.json("get", "service", "web")["spec"]["clusterIP"]
-        self.run_pod(pod_object("visitor", f"for i in 1 2 3 4 5 6 7 8 9; do wget -T 2 -q -O - http://{address}/ && exit; sleep 1; done; exit 1"),
+        self.run_pod(pod_object("visitor", f"for i in 1 2 3 4 5 6 7 8 9; do timeout 2 wget -q -O - http://{address}/ && exit; sleep 1; done; exit 1"),
                      "Succeeded")
         self.assertEqual(cluster.ok("logs", "visitor"), "served\n")
+        self.assertEqual(http_status(f"http://{address}/"), 200, "from the node, as the API server calls a webhook")
 
     def test_a_pod_reaches_the_api_server(self):
         """Without it whatever runs as a Pod and speaks to the API server could only be tested outside of a Pod."""
