@@ -4,7 +4,7 @@ BUILD_JOBS ?= $(shell nproc)
 # Caches live outside the tree, so that a clean checkout builds warm.
 export CCACHE_DIR ?= $(HOME)/.cache/tangram/ccache
 
-.PHONY: help run stop test setup build lint bench clean
+.PHONY: help run stop kube kube-stop test setup build lint bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,6 +18,15 @@ run: ## install what is missing, build, and start Tangram on the simulated machi
 
 stop: ## stop what `make run` started; its state is kept
 	@tools/run.sh stop
+
+kube: ## start a real Kubernetes on a simulated machine; as root (tests/kube/README.md)
+	@tools/setup.sh tools/packages.txt tools/packages-kube.txt
+	@tools/build.sh release
+	@tests/kube/build.py
+	@TANGRAM_BUILD=build/release tests/kube/by_hand.py start
+
+kube-stop: ## stop what `make kube` started
+	@tests/kube/by_hand.py stop
 
 test: setup ## build and run every test
 	@tools/build.sh dev

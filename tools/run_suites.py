@@ -3,7 +3,8 @@
 
 Two kinds of suite: GoogleTest binaries (BUILD/tests/test_*) and Python unittest files (tests/*/test_*.py), which
 use the programs of the same build. Unit suites run side by side on the cores there are; the end-to-end ones run
-one after the other, because they measure time and share the machine's cgroups.
+one after the other, because they measure time and share the machine's cgroups. Suites of a folder that needs more than a
+build (tests/kube: a Kubernetes) run only when --folder names it.
 
 The last line is `N passed, N failed`, behind a block that names what was skipped, and why. With --totals FILE the counts
 are also added up in FILE, and with --skips FILE the lines of that block, so that several runs (plain build, sanitizers,
@@ -28,6 +29,7 @@ SUITE_SECONDS_MAX = 900
 FIGURE = "figure: "
 # What GoogleTest prints of a case that skips itself; its report of this version does not say why.
 GTEST_SKIP = re.compile(r"^\[ RUN +\] (\S+)\n((?:(?!\[ RUN|\[ +OK|\[ +FAILED).*\n)*?)\[ +SKIPPED \] \1", re.MULTILINE)
+FOLDERS_APART = {"kube"}
 
 
 # A sanitizer's findings go to files, so that those of programs that a test starts count too.
@@ -107,12 +109,18 @@ def run_gtest(binary, environment, prefix):
     return Outcome(name, passed, failed, skipped, time.monotonic() - started, output + findings, gtest_reasons(output))
 
 
-def run_python(path, environment):
+def python_suites(folder):
+    """Those of one folder, or all that need no more than a build."""
+    paths = sorted((ROOT / "tests").glob(f"{folder or '*'}/test_*.py"))
+    return [path for path in paths if folder or path.parent.name not in FOLDERS_APART]
+
+
+def run_python(path, environment, prefix):
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         report_path = pathlib.Path(scratch) / "report.json"
         status, output = run_command(
-            [sys.executable, str(ROOT / "tools/run_unittest.py"), str(path), str(report_path)], environment)
+            [*prefix, sys.executable, str(ROOT / "tools/run_unittest.py"), str(path), str(report_path)], environment)
         try:
             report = json.loads(report_path.read_text())
         except (OSError, ValueError):
@@ -161,7 +169,8 @@ def main():
     parser.add_argument("--only", help="comma-separated names of suites")
     parser.add_argument("--except", dest="left_out", default="", help="comma-separated names of suites to leave out")
     parser.add_argument("--units-only", action="store_true", help="leave the end-to-end suites out")
-    parser.add_argument("--prefix", default="", help="a command to run each binary under, for example 'setarch -R'")
+    parser.add_argument("--folder", help="the Python suites of this folder of tests, and nothing else")
+    parser.add_argument("--prefix", default="", help="a command to run each suite under, for example 'setarch -R'")
     parser.add_argument("--totals", type=pathlib.Path, help="file in which counts are added up")
     parser.add_argument("--skips", type=pathlib.Path, default=os.environ.get("TANGRAM_SKIPS"),
                         help="file to which the skipped cases are added, with their reasons")
@@ -171,8 +180,8 @@ def main():
     build = arguments.build.resolve()
     environment = dict(os.environ, TANGRAM_BUILD=str(build), TANGRAM_SOURCE=str(ROOT))
     environment.pop("TANGRAM_SOCKET", None)
-    binaries = sorted((build / "tests").glob("test_*"))
-    scripts = [] if arguments.units_only else sorted((ROOT / "tests").glob("*/test_*.py"))
+    binaries = [] if arguments.folder else sorted((build / "tests").glob("test_*"))
+    scripts = [] if arguments.units_only else python_suites(arguments.folder)
     if arguments.only:
         wanted = set(arguments.only.split(","))
         binaries = [b for b in binaries if b.name.removeprefix("test_") in wanted]
@@ -192,7 +201,7 @@ def main():
             outcomes.append(future.result())
             show(outcomes[-1], arguments.verbose)
     for script in scripts:
-        outcomes.append(run_python(script, environment))
+        outcomes.append(run_python(script, environment, prefix))
         show(outcomes[-1], arguments.verbose)
 
     passed = sum(o.passed for o in outcomes)

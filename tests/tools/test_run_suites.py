@@ -105,5 +105,15 @@ class Told(unittest.TestCase):
         self.assertEqual(reasons, {"Two.test_skipped": "no such machine", "setUpClass (test_two.Three)": "needs what is not here"})
 
 
+class Selection(unittest.TestCase):
+    def test_a_folder_apart_is_named_or_left_out(self):
+        """Without it `make test` would want a Kubernetes, or the Kubernetes suites would never run."""
+        named = {path.parent.name for path in run_suites.python_suites("kube")}
+        others = {path.parent.name for path in run_suites.python_suites(None)}
+        self.assertEqual(named, {"kube"})
+        self.assertTrue({"e2e", "tools"} <= others, others)
+        self.assertNotIn("kube", others)
+
+
 if __name__ == "__main__":
     unittest.main()
