@@ -167,6 +167,11 @@ void SliceKeeper::forbid_recover() {
 
 // Before it is told: its id is nobody else's yet.
 void SliceKeeper::forget(std::uint32_t physical_id, std::uint32_t id) {
+  // One that holds the driver's lock must not hold up each slice in turn.
+  if (now() < forget_again_at_) {
+    not_forgotten_.emplace(id, physical_id);
+    return;
+  }
   const Result<void> forgotten = devices_.forget_slice(physical_id, id);
   if (forgotten) {
     not_forgotten_.erase(id);

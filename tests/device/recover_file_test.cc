@@ -5,10 +5,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -27,6 +28,40 @@ const std::string kVir04 = "0:100:npu-smi set -t create-vnpu -i 7 -c 0 -f vir04 
 const std::string kVir01 = "0:101:npu-smi set -t create-vnpu -i 7 -c 0 -f vir01 -v 101 -g 2\n";
 const std::string kOther = "10:260:npu-smi set -t create-vnpu -i 8 -c 0 -f vir01 -v 260\n";
 const std::string kEnd = "[vnpu-config end]\n";
+
+// Another process that holds the lock as the vendor's library does.
+class VendorsLock {
+ public:
+  explicit VendorsLock(const std::string& path) {
+    int locked[2] = {-1, -1};
+    EXPECT_EQ(pipe(locked), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+      struct flock whole{};
+      whole.l_type = F_WRLCK;
+      if (fcntl(file, F_SETLK, &whole) == 0) (void)!write(locked[1], "x", 1);
+      for (;;) pause();
+    }
+    char word = 0;
+    EXPECT_EQ(read(locked[0], &word, 1), 1);
+    close(locked[0]);
+    close(locked[1]);
+  }
+  ~VendorsLock() { let_go(); }
+  VendorsLock(const VendorsLock&) = delete;
+  VendorsLock& operator=(const VendorsLock&) = delete;
+
+  void let_go() {
+    if (child_ <= 0) return;
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    child_ = -1;
+  }
+
+ private:
+  pid_t child_ = -1;
+};
 
 class RecoverFileTest : public testing::Test {
  protected:
@@ -132,18 +167,28 @@ TEST_F(RecoverFileTest, ALinkOrAPipeIsNoFile) {
 // daemon.
 TEST_F(RecoverFileTest, TheVendorsLockIsWaitedForAWhile) {
   write(kHead + kVir04 + kEnd);
-  const int held = open(places_.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  ASSERT_GE(held, 0);
-  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  VendorsLock held(places_.lock);
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(forget(100).error().reason, "device.recover.locked");
   EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(100));
   EXPECT_EQ(look_at_recover_file(places_).state, State::kUnknown);
   EXPECT_EQ(text(), kHead + kVir04 + kEnd);
-  close(held);
+  held.let_go();
   EXPECT_TRUE(forget(100));
   EXPECT_EQ(text(), kHead + kEnd);
   EXPECT_EQ(look_at_recover_file(places_).state, State::kSound);
+}
+
+// Without it a slice would count as forgotten while the vendor's library has its line in its other hand.
+TEST_F(RecoverFileTest, AFileThatIsBeingReplacedIsNotTakenForNone) {
+  EXPECT_TRUE(forget(100)) << "nothing was ever written";
+  write("");
+  std::ofstream(places_.file + ".bak") << kHead << kVir04 << kEnd;
+  EXPECT_EQ(forget(100).error().reason, "device.recover.damaged");
+  fs::remove(places_.file);
+  EXPECT_EQ(forget(100).error().reason, "device.recover.damaged");
+  fs::remove(places_.file + ".bak");
+  EXPECT_TRUE(forget(100));
 }
 
 // Without it every create would fail with a code that says nothing, and nobody look at the file.

@@ -69,9 +69,11 @@ class Case(unittest.TestCase):
         return self.machine.wait_for(job, "running")
 
     def wait_reason(self, job, code):
-        self.machine.wait_until(lambda: (self.machine.job(job).get("reason") or {}).get("code") == code,
-                                f"{job} waits for {code}")
-        return self.machine.job(job)["reason"]["message"]
+        def told():
+            reason = self.machine.job(job).get("reason") or {}
+            return reason if reason.get("code") == code else None
+
+        return self.machine.wait_until(told, f"{job} waits for {code}")["message"]
 
     def vnpus(self):
         """What the driver has, as npu-smi tells it: id -> (template, vGroup)."""

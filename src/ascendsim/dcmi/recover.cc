@@ -1,7 +1,6 @@
 #include "ascendsim/dcmi/recover.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "ascendsim/dcmi/dcmi_interface_api.h"
@@ -21,8 +20,11 @@ Descriptor take_lock() {
   const std::string path = machine_root() + "/run/vnpu_cfg_lock/vnpu_cfg_lock_flag";
   Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return lock;
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
   for (int i = 0; i < kLockTries; ++i) {
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+    if (fcntl(lock.get(), F_SETLK, &whole) == 0) return lock;
     usleep(kLockPauseMicroseconds);
   }
   return {};

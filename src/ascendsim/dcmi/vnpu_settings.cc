@@ -69,6 +69,7 @@ int dcmi_set_vnpu_config_recover_mode(unsigned int mode) {
   if (mode > 1) return DCMI_ERR_CODE_INVALID_PARAMETER;
   return change_recover_file([mode](RecoverFile& file) {
     file.enabled = mode == 1;
+    if (!file.enabled) file.entries.clear();
     return true;
   });
 }

@@ -1,7 +1,6 @@
 #include "device/dcmi/recover_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -139,11 +138,17 @@ Result<void> replace_file(const std::string& path, const struct stat& status, st
   return {};
 }
 
-Result<Descriptor> take_lock(const std::string& path, int kind, std::chrono::milliseconds patience) {
+// `kind`: F_RDLCK or F_WRLCK. The vendor's library takes a lock of the process with F_SETLK. One of the open
+// file (F_OFD_SETLK) excludes it all the same, and stays when that library, in this very process, closes a
+// descriptor of its own.
+Result<Descriptor> take_lock(const std::string& path, short kind, std::chrono::milliseconds patience) {
   Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock.valid()) return unwritable(path, errno);
   const auto end = std::chrono::steady_clock::now() + patience;
-  while (flock(lock.get(), kind | LOCK_NB) != 0) {
+  struct flock whole{};
+  whole.l_type = kind;
+  whole.l_whence = SEEK_SET;
+  while (fcntl(lock.get(), F_OFD_SETLK, &whole) != 0) {
     if (std::chrono::steady_clock::now() >= end) {
       return fail(Code::kUnavailable, "device.recover.locked",
                   "another process holds the lock " + path + " of the driver's memory of slices");
@@ -151,6 +156,10 @@ Result<Descriptor> take_lock(const std::string& path, int kind, std::chrono::mil
     std::this_thread::sleep_for(kLockPause);
   }
   return lock;
+}
+
+bool exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0 || errno != ENOENT;
 }
 
 // Why the file, or a new one in its folder, cannot be written; 0: it can be.
@@ -194,7 +203,7 @@ Result<std::string> without_slice(std::string_view text, std::uint32_t physical_
 
 RecoverFile look_at_recover_file(const RecoverPlaces& places) {
   RecoverFile seen;
-  const auto lock = take_lock(places.lock, LOCK_SH, std::chrono::milliseconds(0));
+  const auto lock = take_lock(places.lock, F_RDLCK, std::chrono::milliseconds(0));
   if (!lock && lock.error().reason == "device.recover.locked") return seen;
   const auto content = read_file(places.file);
   if (!content && content.error().reason == "device.recover.damaged") {
@@ -214,10 +223,15 @@ RecoverFile look_at_recover_file(const RecoverPlaces& places) {
 
 Result<void> forget_slice(const RecoverPlaces& places, std::uint32_t physical_id, std::uint32_t id,
                           const std::function<bool()>& is_there, std::chrono::milliseconds patience) {
-  if (access(places.file.c_str(), F_OK) != 0 && errno == ENOENT) return {};
-  TG_TRY(const Descriptor lock, take_lock(places.lock, LOCK_EX, patience));
+  if (!exists(places.file) && !exists(std::string(folder_of(places.lock)))) return {};  // never written here
+  TG_TRY(const Descriptor lock, take_lock(places.lock, F_WRLCK, patience));
   TG_TRY(const std::optional<Content> content, read_file(places.file));
-  if (!content) return {};
+  if (!content || content->text.empty()) {
+    // The vendor's library moves the file there while it writes, and takes it back where that was cut off.
+    const std::string kept = places.file + ".bak";
+    if (exists(kept)) return damaged(places.file + " is empty or away, and " + kept + " holds what it was");
+    return {};
+  }
   auto kept = without_slice(content->text, physical_id, id);
   if (!kept) return fail(wrap(places.file + " is damaged", kept.error()));
   if (*kept == content->text || is_there()) return {};

@@ -1,7 +1,7 @@
 // /etc/vnpu.cfg, the vendor's own memory of vNPUs. While its recover mode is on, libdcmi writes a line for
-// each one that it cuts, takes the line out when it destroys it, and a boot cuts all of them again. While the
-// mode is off it does neither, so that a line from before stays, and comes true when somebody turns the mode
-// on.
+// each one that it cuts, takes the line out when it destroys it, and a boot cuts all of them again. Turning the
+// mode off takes all lines out. While it is off the library does neither, so that a line that got there
+// otherwise stays, and comes true when somebody turns the mode on.
 //
 // Format, lock and limits: the vendor's open driver (libdcmi, vnpu_config_recover.sh). Used by the helper
 // process, beside the vendor's library, which holds the same lock for the same time.
@@ -25,7 +25,7 @@ inline constexpr std::chrono::milliseconds kRecoverLockPatience{5'000};
 
 struct RecoverPlaces {
   std::string file;
-  std::string lock;  // of flock(2)
+  std::string lock;  // of fcntl(2), F_SETLK
 };
 // `machine_root`: what holds the machine's etc and run; "" on a machine of its own.
 RecoverPlaces recover_places(const std::string& machine_root);
