@@ -42,7 +42,7 @@ Result<wire::SliceRequest> parse_slice(const SubmitArguments& arguments) {
   if (arguments.slice.starts_with("vir")) {
     return bad_option(
         "--slice", arguments.slice, "names a template; a slice is asked for by its memory",
-        "write for example --slice 4GiB or --slice 4GiB,2; tangram slices shows what each template has");
+        "write for example --slice 4GiB or --slice 4GiB,2; tangram fit tells which template that gets");
   }
   wire::SliceRequest slice;
   const std::size_t comma = arguments.slice.find(',');
@@ -52,12 +52,13 @@ Result<wire::SliceRequest> parse_slice(const SubmitArguments& arguments) {
                       "write for example --slice 4GiB");
   }
   if (comma == std::string::npos) return slice;
-  TG_TRY(const std::int64_t cores, parse_count(arguments.slice.substr(comma + 1), "--slice", 1));
   constexpr std::int64_t kCoresMax = 1'000'000;
-  if (cores > kCoresMax) {
-    return bad_option("--slice", arguments.slice, "is too large", "write for example --slice 4GiB,2");
+  const auto cores = parse_count(arguments.slice.substr(comma + 1), "--slice", 1);
+  if (!cores || *cores > kCoresMax) {
+    return bad_option("--slice", arguments.slice, "has no number of AI cores behind the comma",
+                      "write for example --slice 4GiB,2");
   }
-  slice.ai_cores = static_cast<std::int32_t>(cores);
+  slice.ai_cores = static_cast<std::int32_t>(*cores);
   return slice;
 }
 

@@ -111,9 +111,7 @@ void AuditLog::record(const AuditEntry& entry) {
 }
 
 void AuditLog::record_refusal(const AuditEntry& entry) {
-  // An address without its port: each try has another one.
-  const std::string origin = entry.from.substr(0, entry.from.rfind(':'));
-  const std::string key = entry.who + "|" + origin + "|" + entry.reason;
+  const std::string key = entry.who + "|" + entry.party + "|" + entry.reason;
   {
     const std::lock_guard lock(mutex_);
     const auto found = repeated_.find(key);

@@ -30,7 +30,8 @@ struct AuditEntry {
   std::string name;  // of the token
   std::string role;  // "operator", "tenant", "viewer"
   std::string tenant;
-  std::string from;  // "192.0.2.7:40112", "pid 4711 uid 1000"
+  std::string from;   // "192.0.2.7:40112", "pid 4711 uid 1000"
+  std::string party;  // whose refusals count together, whatever their process or port; not written
   std::string method;
   std::string path;    // without the query
   int status = 0;      // HTTP; 0: nobody was left to answer

@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "net/listen.h"
 #include "server/exchange.h"
 
 namespace tangram::server {
@@ -13,9 +14,16 @@ std::string origin_of(const net::Peer& peer) {
   return "uid " + std::to_string(peer.process->uid) + " pid " + std::to_string(peer.process->pid);
 }
 
+// Each try may come from another process, port or address of its network.
+std::string party_of(const net::Peer& peer) {
+  if (peer.process) return "uid " + std::to_string(peer.process->uid);
+  return net::network_of(peer);
+}
+
 AuditEntry entry_of(const net::Request& head) {
   AuditEntry entry;
   entry.from = origin_of(head.peer);
+  entry.party = party_of(head.peer);
   entry.method = net::to_string(head.method);
   entry.path = head.path;
   return entry;

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import unittest
 
@@ -231,6 +232,21 @@ class Walk(unittest.TestCase):
         self.assertEqual(self.machine.call("GET", "/v1/nothing").status, 401)
         self.assertEqual(self.machine.call("GET", "/v1/nothing", self.secrets["viewer"]).status, 404)
         self.assertEqual(self.machine.call("PUT", "/v1/jobs", self.secrets["viewer"]).status, 405)
+
+    def test_refusals_of_one_user_are_counted_whatever_its_process(self):
+        """Without it any user of the machine could push everybody's lines out of the audit log with refused calls."""
+        knock = ("import os, socket, sys\n"
+                 "os.setuid(54321)\n"
+                 "for _ in range(60):\n"
+                 "    if os.fork() == 0:\n"
+                 "        s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
+                 "        s.sendall(b'GET /v1/status HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n')\n"
+                 "        s.recv(65536); os._exit(0)\n"
+                 "    os.wait()\n")
+        subprocess.run([sys.executable, "-c", knock, str(self.machine.socket)], check=True, timeout=60)
+        lines = lambda: [line for line in self.machine.audit() if "uid 54321" in json.dumps(line)]
+        self.machine.wait_until(lambda: sum(line.get("count", 1) for line in lines()) >= 60, "every refusal is counted")
+        self.assertLess(len(lines()), 30)
 
     def test_the_audit_names_the_bearer_and_no_secret(self):
         """Without it nobody could tell who used which token, or the log would be a place to read tokens from."""

@@ -20,7 +20,7 @@ spec: {{quota: {{npus: 4}}}}
 """
 RUN_SECONDS_MAX = 600
 # For each call and phase. A tenant is refused most of what the operator may.
-EXAMPLES = {"operator": 25, "tenant": 4}
+EXAMPLES = {"operator": 30, "tenant": 4}
 SEED = os.environ.get("TANGRAM_SEED", "20261129")
 
 

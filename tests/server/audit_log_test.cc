@@ -186,12 +186,14 @@ TEST_F(AuditLogTest, RepeatedRefusalsAreCounted) {
     AuditEntry refused = entry("/" + std::to_string(i));
     refused.who = "";
     refused.from = "192.0.2.7:" + std::to_string(i);
+    refused.party = "192.0.2.7";
     refused.status = 401;
     refused.reason = "token.invalid";
     log->record_refusal(std::move(refused));
   }
   AuditEntry other = entry();
   other.from = "192.0.2.8:1";
+  other.party = "192.0.2.8";
   other.reason = "token.invalid";
   log->record_refusal(other);
   log.reset();

@@ -1,6 +1,6 @@
 // /etc/vnpu.cfg, the vendor's own memory of vNPUs. While its recover mode is on, libdcmi writes a line for
-// each one that it cuts, takes the line out when it destroys it, and a boot cuts all of them again. Turning the
-// mode off takes all lines out. While it is off the library does neither, so that a line that got there
+// each one that it cuts, takes the line out when it destroys it, and a boot cuts all of them again. Turning
+// the mode off takes all lines out. While it is off the library does neither, so that a line that got there
 // otherwise stays, and comes true when somebody turns the mode on.
 //
 // Format, lock and limits: the vendor's open driver (libdcmi, vnpu_config_recover.sh). Used by the helper
