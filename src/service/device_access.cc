@@ -38,7 +38,7 @@ std::vector<ClosedDevice> closed_devices(const std::string& directory,
   for (const std::uint32_t id : physical_ids) names.push_back("davinci" + std::to_string(id));
   std::vector<ClosedDevice> closed;
   for (const std::string& name : names) {
-    const std::string path = directory + "/" + name;
+    const std::string path = std::string(directory).append("/").append(name);
     struct stat node{};
     if (stat(path.c_str(), &node) != 0 || may_open(node, user)) continue;
     closed.push_back({path, node.st_uid, name_of_group(node.st_gid), node.st_mode & 07777U});

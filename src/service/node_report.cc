@@ -142,9 +142,10 @@ std::optional<NodeReported> report_changed(const State& state, NpuIndex npu, Cha
     return one.physical_id == view->report.physical_id;
   });
   if (found == report.npus.end()) return std::nullopt;
-  const NpuReport before = *found;
-  change(*found);
-  if (*found == before) return std::nullopt;
+  NpuReport changed = *found;
+  change(changed);
+  if (changed == *found) return std::nullopt;
+  *found = std::move(changed);
   return report;
 }
 

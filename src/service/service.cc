@@ -194,6 +194,7 @@ wire::DoctorView Service::Impl::diagnosis(wire::Language language) {
   // The nodes in a /dev of its own belong to the job.
   if (!walls.private_devices) {
     std::vector<std::uint32_t> npus;
+    npus.reserve(readings.npus.size());
     for (const DeviceNpu& npu : readings.npus) npus.push_back(npu.physical_id);
     // Without root jobs run as the daemon itself; with it, no user that jobs may have owns a node.
     const bool is_root = options.own_uid == 0;
@@ -403,7 +404,8 @@ Result<wire::JobView> Service::job(const Caller& caller, std::string_view refere
     rank = state.core().rank(job);
     return make_job_view(state, job, caller.language);
   });
-  if (view && view->reason) impl_->complete_unsupported(*view->reason, caller.language);
+  if (!view) return view;
+  if (auto& reason = view->reason) impl_->complete_unsupported(*reason, caller.language);
   if (!rank) return view;
   QueuePlace place(*rank);
   while (impl_->cell.read([&](const State& state) { return place.look(state); })) {

@@ -155,7 +155,7 @@ TEST(Catalog, OfMemoryCountsWhatProgramsArePromised) {
     EXPECT_THAT(lacks(small, Bytes::mib(mib)), IsEmpty()) << mib;
   EXPECT_THAT(
       lacks(small, Bytes::gib(16)),
-      ElementsAre(ChipDifference{ChipResource::kMemory, Bytes::mib(2 * 10'763).count, Bytes::gib(16).count}));
+      ElementsAre(ChipDifference{ChipResource::kMemory, Bytes::mib(21'526).count, Bytes::gib(16).count}));
   const ChipIdentity b4{"910B4", {}, 20, Bytes::gib(32)};
   for (const std::int64_t gib : {28, 32}) EXPECT_THAT(lacks(b4, Bytes::gib(gib)), IsEmpty()) << gib;
   EXPECT_THAT(lacks(b4, Bytes::gib(24)),

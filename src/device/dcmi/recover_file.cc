@@ -210,8 +210,8 @@ RecoverFile look_at_recover_file(const RecoverPlaces& places) {
     return {RecoverFile::State::kDamaged, {}, content.error().message, 0};
   }
   if (!content) return {RecoverFile::State::kUnwritable, {}, content.error().message, EACCES};
-  if (*content) {
-    if (const auto text = without_slice((*content)->text, 0, 0); !text)
+  if (const auto& there = *content) {
+    if (const auto text = without_slice(there->text, 0, 0); !text)
       return {RecoverFile::State::kDamaged, {}, text.error().message, 0};
   }
   if (const int error_number = write_error(places.file, content->has_value())) {
