@@ -31,6 +31,7 @@ constexpr int kLives = 1'200;
 #else
 constexpr int kLives = 10'000;
 #endif
+constexpr int kLivesForEverything = 10'000;  // in fewer some rare thing may not happen
 
 std::optional<std::uint64_t> number_from(const char* name) {
   const char* const text = std::getenv(name);
@@ -144,7 +145,7 @@ TEST(LivesOfSlices, NothingInUseIsDestroyedAndNothingIsLostWhateverBefalls) {
   print("faults", faults);
   print("deaths at crash points", crashes);
   EXPECT_GT(made, ordered / 2) << "faults must not be all that happens";
-  if (only || wanted < kLives) return;
+  if (only || wanted < kLivesForEverything) return;
   for (const std::string& kind : kinds_of_fault()) EXPECT_GT(faults[kind], 0U) << kind;
   for (const std::string& point : crash_points()) EXPECT_GT(crashes[point], 0U) << point;
 }
