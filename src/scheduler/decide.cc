@@ -253,7 +253,9 @@ class DecidePass {
     if (impossible != ReasonCode::kNone) return bit(impossible);
     const Fleet& fleet = state_.fleet;
     if (!judge_.exists_healthy(need)) return bit(ReasonCode::kNpusUnhealthy);
-    if (!judge_.fits_unkept(need) && judge_.fits(need, {})) return bit(ReasonCode::kNpusKept);
+    // Who cannot afford what is free besides waits for what is kept, too: others are looked at again.
+    const bool is_some_kept = judge_.is_kept(need) || !judge_.fits_unkept(need);
+    if (is_some_kept && judge_.fits(need, {})) return bit(ReasonCode::kNpusKept);
     ReasonSet reasons = 0;
     if (need.is_slice()) {
       reasons = bit(judge_.busy_reason(need));
