@@ -127,6 +127,7 @@ class Session {
                  limits_,
                  pool_,
                  table_,
+                 handshakes_,
                  [this](const auto& request, auto responder) { handle(request, responder); },
                  net::make_open_gate(),
                  [](auto) {}} {}
@@ -201,6 +202,7 @@ class Session {
   boost::asio::io_context io_{1};
   std::shared_ptr<net::HandlerPool> pool_;
   net::ConnectionTable table_;
+  net::HandshakePace handshakes_{1};  // nobody asks: these connections are plain
   net::ConnectionContext context_;
   std::mutex mutex_;
   std::vector<net::Request> seen_;
