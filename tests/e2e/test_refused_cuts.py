@@ -3,6 +3,7 @@ and what the driver remembers of slices."""
 
 import json
 import re
+import subprocess
 import time
 import unittest
 
@@ -171,6 +172,25 @@ class DamagedFile(Refused):
         (self.machine.simulated / "etc/vnpu.cfg").rename(words[2])
         self.machine.wait_until(lambda: "doctor.recover.damaged" not in self.findings(), "it is gone")
         self.run_now("1024MiB")
+
+    def test_a_link_and_an_open_file_are_called_what_they_are(self):
+        """Without it a sound file behind a link would be called damaged, and one that all may write be well."""
+        path = self.machine.simulated / "etc/vnpu.cfg"
+        self.wait_clean()
+        real = path.with_name("elsewhere.cfg")
+        real.write_text("vnpu_config_recover:disable\n[vnpu-config start]\n[vnpu-config end]\n")
+        path.unlink(missing_ok=True)
+        path.symlink_to(real)
+        self.machine.wait_until(lambda: "doctor.recover.not_plain" in self.findings(), "the link is found")
+        self.assertNotIn("doctor.recover.damaged", self.findings())
+        subprocess.run(["bash", "-ec", self.findings()["doctor.recover.not_plain"]["command"]], check=True)
+        self.run_now("1024MiB")
+        self.machine.wait_until(path.exists, "the driver has written a new one")
+        self.assertFalse(path.is_symlink())
+        path.chmod(0o666)
+        self.machine.wait_until(lambda: "doctor.recover.exposed" in self.findings(), "the mode is found")
+        subprocess.run(["bash", "-ec", self.findings()["doctor.recover.exposed"]["command"]], check=True)
+        self.machine.wait_until(lambda: "doctor.recover.exposed" not in self.findings(), "it is mended")
 
 
 if __name__ == "__main__":

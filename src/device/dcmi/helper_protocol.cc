@@ -111,7 +111,7 @@ class Decoder {
   }
   void item(Operation& operation) { enumerator(operation, Operation::kSetDeviceShare); }
   void item(AnswerKind& kind) { enumerator(kind, AnswerKind::kFailed); }
-  void item(RecoverFile::State& state) { enumerator(state, RecoverFile::State::kUnwritable); }
+  void item(RecoverFile::State& state) { enumerator(state, RecoverFile::State::kExposed); }
   void item(std::string& text) {
     const std::size_t size = count(kTextBytesMax);
     if (rest_.size() < size) return spoil();
