@@ -90,6 +90,23 @@ class Duo(Refused):
         self.assertEqual(self.orders(), 0)
 
 
+class MixedMachine(Refused):
+    npus = (harness.SOURCE / "deploy/machines/mixed.yaml").read_text()
+
+    def test_every_chip_is_known_and_an_a3_is_given_once_its_dies_are_apart(self):
+        """Without it a chip of the mixed machine would be taken for another, or not be cut for jobs."""
+        npus = {npu["npu"]: npu for npu in self.machine.json("slices")["npus"]}
+        self.assertEqual({number: npu["model"] for number, npu in npus.items()},
+                         {0: "910B3 (by board)", 1: "910B3 (by board)", 2: "910B4-1 (by board)", 4: "910B4 (by board)",
+                          5: "300I Duo (24 GiB a chip)", 6: "300I Duo (24 GiB a chip)", 8: "A3, 20 cores", 9: "A3, 20 cores"})
+        self.machine.npu_smi("set", "-t", "multi-die-policy", "-d", "1", input="Y\n")
+        whole = [self.machine.wait_for(self.machine.submit("--tenant", "team", "--memory", "60GiB", *SLEEP), "running")
+                 for _ in range(3)]
+        self.assertEqual(sorted(npu for job in whole for npu in job["npus"]), [0, 1, 2])
+        job = self.run_now("30GiB")
+        self.assertEqual((job["npus"], job["slice"]["template"]), ([8], "vir10_3c_32g"))
+
+
 class LessThanDescribed(Refused):
     npus = LESS_VPC
     config = {**Refused.config}  # of its own: the test changes it
