@@ -190,8 +190,8 @@ constexpr ReasonText kReasons[] = {
                "run the daemon as root by its unit, which has what it takes",
                "以 root 身份通过其 systemd 单元运行守护进程"},
     ReasonText{"request.slice.unsupported", "no NPU here can be cut into slices", "此处没有可以切分的 NPU",
-               "`tangram doctor` says why, and what mends it; or ask for whole NPUs with --npus",
-               "`tangram doctor` 会给出原因和修复命令；或用 --npus 请求整个 NPU"},
+               "tangram doctor says why, and what mends it; or ask for whole NPUs with --npus",
+               "tangram doctor 会给出原因和修复命令；或用 --npus 请求整个 NPU"},
     ReasonText{"request.share.unsupported", "shares of an NPU are not supported yet", "尚不支持共享 NPU",
                "ask for whole NPUs with --npus", "用 --npus 请求整个 NPU"},
     // Tenants.
