@@ -304,7 +304,7 @@ class Handshakes(unittest.TestCase):
     """Their pace alone: in a crowd most peers are pushed out before it is their turn, whatever the pace is."""
 
     PACE = 20  # a second, of one address
-    OF_ALL = 4 * PACE
+    COME_AGAIN = 2 * PACE  # of all together that come again and again: the other half is for those that are new
     SECONDS = 6
 
     @classmethod
@@ -317,7 +317,7 @@ class Handshakes(unittest.TestCase):
         """Handshakes a second that the daemon begins with peers who want many times more, all that they may at once being done."""
         abuser = Abuser("hello", self.machine.port, 25 * self.PACE * len(addresses), open_max, *addresses)
         self.addCleanup(abuser.process.kill)
-        at_once = 3 * self.PACE * min(len(addresses), 4)
+        at_once = 3 * self.PACE * min(len(addresses), 2)
         self.machine.wait_until(lambda: abuser.counts.get("answered", 0) > at_once, "they have come for some time", 60)
         before = abuser.counts
         end = time.monotonic() + self.SECONDS
@@ -338,12 +338,12 @@ class Handshakes(unittest.TestCase):
         self.assertLess(rate, 1.2 * self.PACE)
         self.assertEqual(set(others), {200})
 
-    def test_all_addresses_together_have_theirs(self):
+    def test_all_addresses_that_come_again_have_theirs_together(self):
         """Without it many addresses together would do what one may not."""
         rate = self.answered(20, *(f"127.71.1.{number}" for number in range(1, 9)))
-        harness.figure(f"handshakes of eight addresses: {rate:.1f} a second, of {self.OF_ALL}")
-        self.assertGreater(rate, 0.7 * self.OF_ALL)
-        self.assertLess(rate, 1.2 * self.OF_ALL)
+        harness.figure(f"handshakes of eight addresses: {rate:.1f} a second, of {self.COME_AGAIN}")
+        self.assertGreater(rate, 0.7 * self.COME_AGAIN)
+        self.assertLess(rate, 1.2 * self.COME_AGAIN)
 
 
 class Crowd(unittest.TestCase):
