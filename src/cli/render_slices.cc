@@ -25,7 +25,7 @@ constexpr std::array kColumns{
     Column{.key = "tenant", .title = say::kTenant},
     Column{.key = "job", .title = say::kJob},
     Column{.key = "name", .title = say::kName},
-    Column{.key = "vgroup", .title = say::kVgroup, .align = Align::kRight},
+    Column{.key = "vgroup", .title = say::kVgroup, .align = Align::kRight, .sparse = true},
     Column{.key = "chip", .title = say::kChip},
 };
 

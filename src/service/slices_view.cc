@@ -180,19 +180,19 @@ class NpuSlices {
     }
     SliceMix mix = cuts_.mix;
     std::string known;
-    for (const SliceTemplate& shape : chip_->model.templates)
-      known += (known.empty() ? "" : ", ") + shape.name;
+    for (const SliceTemplate& shape : chip_->model.templates) {
+      if (shape.offered) known += (known.empty() ? "" : ", ") + shape.name;
+    }
     for (const std::string& name : asked) {
       const std::uint32_t shape = find_template(chip_->model, name);
-      if (shape < chip_->model.templates.size()) {
+      const bool is_known = shape < chip_->model.templates.size();
+      if (is_known && chip_->model.templates[shape].offered) {
         mix = with_slice(chip_->model, mix, shape);
         continue;
       }
-      view.rules.push_back(
-          wire::make_rule("slice.rule.no_template",
-                          wire::fill(say::kNoSuchTemplate, language(),
-                                     {{"template", name}, {"model", chip_->model.name}, {"known", known}}),
-                          language()));
+      view.rules.push_back(rule(is_known ? "slice.rule.not_given" : "slice.rule.no_template",
+                                is_known ? say::kNotGiven : say::kNoSuchTemplate,
+                                {{"template", name}, {"model", chip_->model.name}, {"known", known}}));
     }
     if (view.rules.empty()) view.rules = rules_broken_by(mix);
     view.legal = view.rules.empty();

@@ -47,6 +47,15 @@ inline constexpr Text kFileDamaged{
 inline constexpr Text kFileUnwritable{
     "the driver's memory of slices, {path}, cannot be written, so that cuts and returns may fail: {why}",
     "驱动记录切片的文件 {path} 无法写入，切分和归还可能失败：{why}"};
+inline constexpr Text kFileNotPlain{
+    "the driver's memory of slices is no plain file, so that the daemon takes nothing out of it, and cuts "
+    "may "
+    "fail: {why}",
+    "驱动记录切片的位置不是普通文件，守护进程不会从中删除记录，切分可能失败：{why}"};
+inline constexpr Text kFileExposed{
+    "the driver's memory of slices, {path}, is open to others than its user, who decide what a boot cuts: "
+    "{why}",
+    "驱动记录切片的文件 {path} 对其他用户开放，他们可以决定启动时切分什么：{why}"};
 inline constexpr Text kClosedDevices{
     "jobs run as user {user} and cannot open {paths} (owner {owner}, group {group}, mode {mode})",
     "任务以用户 {user} 运行，无法打开 {paths}（属主 {owner}，组 {group}，权限 {mode}）"};

@@ -610,6 +610,8 @@ constexpr Text kSentences[] = {
     Text{"its end is missing", "缺少结尾"},
     Text{"{path} is a symbolic link", "{path} 是符号链接"},
     Text{"{path} is no plain file", "{path} 不是普通文件"},
+    Text{"it belongs to user {uid}", "属于用户 {uid}"},
+    Text{"its mode is {mode}", "权限为 {mode}"},
     Text{"{path} is larger than 4 MiB", "{path} 大于 4 MiB"},
     Text{"its init process was killed: what became of it is unknown", "其 init 进程被杀死：结果未知"},
     Text{"ended by signal {signal}", "被信号 {signal} 终止"},

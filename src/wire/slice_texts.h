@@ -27,6 +27,8 @@ inline constexpr Text kIsWhole{"NPU {npu} is in use whole; it can be cut once th
                                "NPU {npu} 正被整个占用，结束后才能切分"};
 inline constexpr Text kNoSuchTemplate{"{template} is no template of {model}; there are: {known}",
                                       "{template} 不是 {model} 的模板；可用的有：{known}"};
+inline constexpr Text kNotGiven{"no request is ever given {template}; of {model} there are: {known}",
+                                "{template} 不会分配给任何请求；{model} 可用的有：{known}"};
 inline constexpr Text kNotKnownMix{
     "what stands on NPU {npu} is no mix that the catalogue knows: nothing is cut beside it",
     "NPU {npu} 上的切片组合不在目录中：不再切分"};

@@ -425,6 +425,8 @@ TEST_F(Commands, ExplainsWithoutADaemon) {
             "quota.npus.exceeded: the tenant's NPUs are all in use\n"
             "  what follows: the job waits, and starts by itself when this is no longer so\n"
             "  what to do: it starts when jobs of the tenant end\n");
+  EXPECT_NE(tangram({"explain", "request.slice.unsupported"}).out.find("tangram doctor says why"),
+            std::string::npos);
   EXPECT_NE(tangram({"explain", "not_found"}).out.find("not there"), std::string::npos);
   EXPECT_NE(tangram({"explain", "70", "--lang", "zh"}).out.find("程序的缺陷"), std::string::npos);
   EXPECT_NE(tangram({"explain"}).out.find("capacity.npus.busy"), std::string::npos);

@@ -382,6 +382,9 @@ class Life(Case):
         self.assertRegex(lease, r"^j-\d+$")
         self.assertEqual(self.on_hardware(), {FIRST_ID: "vir02"})
         self.assertIn(f"(slice {FIRST_ID})", self.machine.ok("describe", lease))
+        # Where the help says that its device is: not always in /dev.
+        self.assertIn("vdavinci<id> in the daemon's devices.directory", " ".join(self.machine.ok("lease", "--help").split()))
+        self.assertTrue((self.machine.device_dir / f"vdavinci{FIRST_ID}").exists())
         holder.terminate()
         holder.wait(timeout=30)
         self.wait_clean()

@@ -14,6 +14,7 @@ namespace tangram::service::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using wire::FindingView;
 using wire::Severity;
 
@@ -178,6 +179,16 @@ TEST(Doctor, FindsADamagedOrClosedFileOfTheDriver) {
   EXPECT_EQ(only(node).code, "doctor.recover.damaged");
   EXPECT_THAT(only(node).message, HasSubstr("/etc/vnpu.cfg, is damaged"));
   EXPECT_EQ(only(node).command, "mv /etc/vnpu.cfg /etc/vnpu.cfg.damaged");
+  file = {RecoverFile::State::kNotPlain, "/etc/vnpu.cfg", "/etc/vnpu.cfg is a symbolic link", 0};
+  EXPECT_EQ(only(node).code, "doctor.recover.not_plain");
+  EXPECT_EQ(only(node).severity, Severity::kWarning) << "the driver may follow it";
+  EXPECT_THAT(only(node).message, HasSubstr("/etc/vnpu.cfg is a symbolic link"));
+  EXPECT_THAT(only(node).message, Not(HasSubstr("damaged")));
+  EXPECT_EQ(only(node).command, "mv /etc/vnpu.cfg /etc/vnpu.cfg.away");
+  file = {RecoverFile::State::kExposed, "/etc/vnpu.cfg", "its mode is 0666", 0};
+  EXPECT_EQ(only(node).code, "doctor.recover.exposed");
+  EXPECT_THAT(only(node).message, HasSubstr("its mode is 0666"));
+  EXPECT_EQ(only(node).command, "chown 0 /etc/vnpu.cfg && chmod 600 /etc/vnpu.cfg");
   file = {RecoverFile::State::kUnwritable, "/etc/vnpu.cfg", "Operation not permitted", EPERM};
   EXPECT_EQ(only(node).code, "doctor.recover.unwritable");
   EXPECT_EQ(only(node).command, "chattr -i /etc/vnpu.cfg");
@@ -189,7 +200,8 @@ TEST(Doctor, FindsADamagedOrClosedFileOfTheDriver) {
 
 // Without it jobs would fail one after another on a machine that looks well.
 TEST(Doctor, FindsDeviceNodesThatJobsCannotOpen) {
-  const CutNode node;
+  CutNode node;
+  node.options.own_uid = 5000;
   MachineWalls walls;
   walls.closed_to = 5000;
   walls.closed_devices = {{"/dev/davinci_manager", 1000, "HwHiAiUser", 0660},

@@ -111,6 +111,21 @@ TEST(SlicesView, NamesTheRuleThatForbidsACut) {
   EXPECT_THAT(strange->rules.at(0).message, HasSubstr("vir04_3c"));
 }
 
+// Without it `--cut` would say yes to a template that no job ever gets, however long it waits.
+TEST(SlicesView, ATemplateThatIsNeverGivenIsNoAnswer) {
+  const CutNode node;
+  const auto asked = look(node, asking({"vir04_4c_dvpp"})).asked;
+  EXPECT_FALSE(asked->legal);
+  ASSERT_EQ(asked->rules.size(), 1U);
+  EXPECT_EQ(asked->rules[0].code, "slice.rule.not_given");
+  EXPECT_EQ(asked->rules[0].message,
+            "no request is ever given vir04_4c_dvpp; of 310P (24 GiB) there are: vir01, vir02, vir02_1c, "
+            "vir04, vir04_3c");
+  EXPECT_FALSE(asked->rules[0].hint.empty());
+  const auto strange = look(node, asking({"vir99"})).asked;
+  EXPECT_EQ(strange->rules.at(0).message.find("ndvpp"), std::string::npos) << "it would not be given either";
+}
+
 // Without it a slice would be promised beside a program that has the whole NPU.
 TEST(SlicesView, AnNpuThatIsHeldWholeIsNotCut) {
   CutNode node;
