@@ -223,6 +223,14 @@ class Diagnosis {
       const bool residual = slice.standing == wire::SliceStanding::kResidual;
       const std::string id = std::to_string(*slice.id);
       const std::string npu_id = std::to_string(npu.report.physical_id);
+      if (is_unseen(slice, &reading)) {
+        FindingView& checked = add(Severity::kNotice, "doctor.slices.checked",
+                                   wire::fill(say::kChecked, language_, {{"slice", id}, {"npu", npu_id}}),
+                                   "tangram slices " + npu_id);
+        checked.npu = npu.report.physical_id;
+        checked.slice = slice.id;
+        continue;
+      }
       FindingView& finding = add(
           residual ? Severity::kWarning : Severity::kNotice,
           residual ? "doctor.slices.residual" : "doctor.slices.foreign",
@@ -254,8 +262,8 @@ class Diagnosis {
     std::string templates;
     std::optional<std::uint32_t> strange;  // the last that is no job's: the first to go
     for (const CutSlice& slice : cuts.slices) {
-      templates +=
-          (templates.empty() ? "" : ", ") + (slice.template_name.empty() ? "-" : slice.template_name);
+      if (!templates.empty()) templates += language_ == Language::kChinese ? "、" : ", ";
+      templates += slice.template_name.empty() ? "-" : slice.template_name;
       if (slice.standing != wire::SliceStanding::kHeld && slice.id) strange = slice.id;
     }
     const std::string id = std::to_string(npu.report.physical_id);

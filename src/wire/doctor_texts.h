@@ -31,6 +31,9 @@ inline constexpr Text kResidual{
 inline constexpr Text kForeign{
     "slice {slice} ({template}) of NPU {npu} is not this daemon's, and its room is not offered",
     "NPU {npu} 的切片 {slice}（{template}）不属于此守护进程，其资源不能分配"};
+inline constexpr Text kChecked{
+    "slice {slice} of NPU {npu} is nobody's, and the last look does not show it: it is being checked",
+    "NPU {npu} 的切片 {slice} 无主，且最近一次查看没有看到它：正在确认"};
 inline constexpr Text kIllegal{
     "what stands on NPU {npu} ({templates}) is no mix that the catalogue knows for {model}: {why}",
     "NPU {npu} 上的切片（{templates}）不是目录中 {model} 的合法组合：{why}"};

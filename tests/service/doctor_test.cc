@@ -87,6 +87,16 @@ TEST(Doctor, FindsWhatIsSetWrongInTheDriver) {
   EXPECT_EQ(only(node).command, "npu-smi set -t vnpu-mode -d 0");
 }
 
+// Without it an operator would be told to destroy what is gone, each time the daemon starts.
+TEST(Doctor, OffersNoCommandAgainstALeftoverThatIsGone) {
+  CutNode node;
+  node.end(node.submit(4096));
+  EXPECT_EQ(only(node).code, "doctor.slices.checked");
+  EXPECT_EQ(only(node).severity, Severity::kNotice);
+  EXPECT_EQ(only(node).command, "tangram slices 0");
+  EXPECT_EQ(only(node).slice, 100U);
+}
+
 // Without it capacity that a leftover takes would be missing, and nobody could say what frees it.
 TEST(Doctor, FindsSlicesThatAreNobodys) {
   CutNode node;
