@@ -64,6 +64,16 @@ Error problem_of(const net::Response& response) {
   return error;
 }
 
+// Behind a piece of a log. One that lies before what was read would have its reader take the same bytes again
+// and again.
+Result<std::int64_t> log_position(std::string_view id, std::int64_t before) {
+  if (id.empty()) return before;
+  std::int64_t position = 0;
+  const auto [end, problem] = std::from_chars(id.data(), id.data() + id.size(), position);
+  if (problem == std::errc{} && end == id.data() + id.size() && position >= before) return position;
+  return fail(Code::kInternal, "client.answer.invalid", "the service's log goes back to where it was read");
+}
+
 Error stream_ended() {
   return {
       Code::kUnavailable, "client.connection_lost", "the daemon ended the stream", "ask again", {}, nullptr};
@@ -357,8 +367,9 @@ Result<void> ApiClient::logs(std::string_view job, LogRequest& request,
     complete = event.name == "end";
     if (complete) return false;
     TG_TRY(const std::string bytes, net::decode_base64(event.data));
+    TG_TRY(const std::int64_t behind, log_position(event.id, request.offset));
     complete = !on_chunk(bytes);
-    std::from_chars(event.id.data(), event.id.data() + event.id.size(), request.offset);
+    request.offset = behind;
     return !complete;
   };
   TG_TRY_VOID(impl_->events(http_request, kSilenceMax, on_event, [&] { on_chunk({}); }));

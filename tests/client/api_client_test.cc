@@ -292,6 +292,23 @@ TEST_F(ApiClientTest, AFollowedLogGoesOnWhereItBroke) {
   EXPECT_EQ(request.offset, 1001);
 }
 
+// Without it a position before what was read would have a follower begin again, without end.
+TEST_F(ApiClientTest, AFollowedLogNeverGoesBack) {
+  for (const std::string id : {"-9223372036854775807", "-1", "99", "12x", "99999999999999999999"}) {
+    answer(200, "id: 107\ndata: bGluZSAxCg==\n\nid: " + id + "\ndata: eA==\n\nevent: end\ndata:\n\n");
+    std::string text;
+    LogRequest request{std::nullopt, 100, true};
+    const auto broken = client().logs("j-1", request, [&](std::string_view chunk) {
+      text += chunk;
+      return true;
+    });
+    ASSERT_FALSE(broken) << id;
+    EXPECT_EQ(broken.error().reason, "client.answer.invalid") << id;
+    EXPECT_EQ(text, "line 1\n") << id;
+    EXPECT_EQ(request.offset, 107) << id;
+  }
+}
+
 // Without it a follower whose token was revoked would be told of a broken stream, and come back for ever.
 TEST_F(ApiClientTest, AProblemInALogIsThatError) {
   const Error revoked{
