@@ -1,6 +1,7 @@
 #include "client/api_client.h"
 
 #include <charconv>
+#include <limits>
 #include <utility>
 
 #include "client/patience.h"
@@ -58,7 +59,10 @@ Error problem_of(const net::Response& response) {
   const std::string_view text = response.headers.get("Retry-After").value_or("");
   std::uint32_t seconds = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (text.empty() || problem != std::errc{} || end != text.data() + text.size()) return error;
+  if (text.empty() || problem == std::errc::invalid_argument || end != text.data() + text.size())
+    return error;
+  // Longer than can be counted is as long as can be, not no time at all.
+  if (problem == std::errc::result_out_of_range) seconds = std::numeric_limits<std::uint32_t>::max();
   std::erase_if(error.details, [](const auto& detail) { return detail.first == kRetryAfterMs; });
   error.details.emplace_back(kRetryAfterMs, std::int64_t{seconds} * 1'000);
   return error;

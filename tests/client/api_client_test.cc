@@ -163,10 +163,12 @@ TEST_F(ApiClientTest, RetryAfterComesWithTheError) {
   EXPECT_EQ(retry_after_ms(client().status().error()), 10);
   answer(502, "<html>", {{"Retry-After", "7"}});
   EXPECT_EQ(retry_after_ms(client().status().error()), 7'000);
-  for (const char* text : {"", "-1", "1.5", "2 s", "99999999999", "Fri, 31 Dec 1999 23:59:59 GMT"}) {
+  for (const char* text : {"", "-1", "1.5", "2 s", "99999999999 s", "Fri, 31 Dec 1999 23:59:59 GMT"}) {
     answer(502, "", {{"Retry-After", text}});
     EXPECT_EQ(retry_after_ms(client().status().error()), std::nullopt) << text;
   }
+  answer(502, "", {{"Retry-After", "99999999999"}});
+  EXPECT_GE(retry_after_ms(client().status().error()).value_or(0), INT64_C(3'600'000)) << "not none";
   LogRequest request{std::nullopt, 0, true};
   answer(429, problem, {{"Retry-After", "3"}});
   EXPECT_EQ(retry_after_ms(client().logs("j-1", request, [](auto) { return true; }).error()), 3'000);
