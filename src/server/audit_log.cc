@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -31,12 +33,29 @@ std::string now_text() {
   return wire::format_time(TimeMs(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()));
 }
 
+// Without escapes, however often they were escaped themselves; a broken one stays.
+std::string unescaped(std::string_view path) {
+  std::string text;
+  for (const char letter : path) {
+    text += letter;
+    while (text.size() >= 3 && text[text.size() - 3] == '%') {
+      const char* const end = text.data() + text.size();
+      std::uint8_t byte = 0;
+      const auto [stop, problem] = std::from_chars(end - 2, end, byte, 16);
+      if (problem != std::errc{} || stop != end) break;
+      text.resize(text.size() - 3);
+      text += static_cast<char>(byte);
+    }
+  }
+  return text;
+}
+
 // Somebody may have put a token where it does not belong.
 std::string without_secrets(std::string_view path) {
-  std::string shown(path.substr(0, kPathShownMax));
-  const std::size_t at = shown.find(kTokenPrefix);
-  if (at != std::string::npos) shown = shown.substr(0, at) + "(token)";
-  return shown;
+  const std::string plain = unescaped(path);
+  const std::size_t at = plain.find(kTokenPrefix);
+  if (at == std::string::npos) return std::string(path.substr(0, kPathShownMax));
+  return plain.substr(0, std::min(at, kPathShownMax)) + "(token)";
 }
 
 void add(std::string& line, std::string_view name, const std::string& value) {
@@ -111,7 +130,8 @@ void AuditLog::record(const AuditEntry& entry) {
 }
 
 void AuditLog::record_refusal(const AuditEntry& entry) {
-  const std::string key = entry.who + "|" + entry.party + "|" + entry.reason;
+  const std::string key = entry.who + "|" + entry.party + "|" + entry.method + "|" +
+                          std::to_string(entry.status) + "|" + entry.reason;
   {
     const std::lock_guard lock(mutex_);
     const auto found = repeated_.find(key);

@@ -51,8 +51,8 @@ class AuditLog {
 
   void record(const AuditEntry& entry);
 
-  // As record(), but refusals that differ in path alone are told once a second, with their number: a stranger
-  // who knocks without end must not push everything else out of the file.
+  // As record(), but refusals of one party that differ in path alone are told once a second, with their
+  // number: a stranger who knocks without end must not push everything else out of the file.
   void record_refusal(const AuditEntry& entry);
 
  private:
