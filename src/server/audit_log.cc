@@ -191,7 +191,25 @@ void AuditLog::run() {
   }
 }
 
+// Somebody may have removed or moved it: what is written to a file without a name nobody will read. While no
+// new one can be made the old one serves.
+void AuditLog::follow_path() {
+  struct stat there{};
+  struct stat ours{};
+  const bool is_there = stat(options_.path.c_str(), &there) == 0;
+  if (fstat(fd_, &ours) != 0) return;
+  if (is_there && there.st_ino == ours.st_ino && there.st_dev == ours.st_dev) return;
+  const auto opened = open_file();
+  if (opened) {
+    log::warn("the audit log " + options_.path + " was taken away, and is begun anew");
+  } else if (!taken_away_) {
+    log::error("the audit log was taken away: " + opened.error().to_string());
+  }
+  taken_away_ = !opened;
+}
+
 void AuditLog::write_out(const std::string& text, std::int64_t lines) {
+  follow_path();
   const std::string whole = (lost_ > 0 ? lost_line(lost_) : std::string()) + text;
   const auto size_with_it = [&] { return size_ + static_cast<std::int64_t>(whole.size()); };
   if (size_ > 0 && size_with_it() > options_.bytes_max) rotate_if_due();

@@ -200,6 +200,29 @@ TEST_F(AuditLogTest, GoesOnInTheOldFileWhileNoNewOneCanBeOpened) {
   EXPECT_FALSE(std::filesystem::exists(options.path + ".2"));
 }
 
+// Without this, the lines after somebody has removed or moved the file by hand would go nowhere.
+TEST_F(AuditLogTest, AFileThatWasTakenAwayIsBegunAnew) {
+  auto log = open();
+  const auto arrives = [&](const std::string& path) {
+    log->record(entry(path));
+    return service::testing::eventually([&] {
+      const auto all = lines();
+      return !all.empty() && all.back().find('"' + path + '"') != std::string::npos;
+    });
+  };
+  ASSERT_TRUE(arrives("/first"));
+  std::filesystem::remove(options.path);
+  ASSERT_TRUE(arrives("/after-remove"));
+  EXPECT_EQ(lines().size(), 1U);
+  std::filesystem::rename(options.path, options.path + ".old");
+  ASSERT_TRUE(arrives("/after-move"));
+  EXPECT_EQ(lines(".old").size(), 1U);
+  std::filesystem::remove(options.path);
+  std::ofstream(options.path) << "{}\n";
+  ASSERT_TRUE(arrives("/after-replacement"));
+  EXPECT_EQ(lines().size(), 2U);
+}
+
 // Without this, whoever knocks without end would push all that matters out of the file.
 TEST_F(AuditLogTest, RepeatedRefusalsAreCounted) {
   auto log = open();
