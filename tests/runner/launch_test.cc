@@ -211,7 +211,7 @@ class FewDescriptors {
       taken_.emplace_back(dup(0));
     } while (taken_.back().get() < 40);
     rlimit few = before_;
-    few.rlim_cur = static_cast<rlim_t>(taken_.back().get() + 1 + left);
+    few.rlim_cur = static_cast<rlim_t>(taken_.back().get()) + 1 + static_cast<rlim_t>(left);
     setrlimit(RLIMIT_NOFILE, &few);
   }
   FewDescriptors(const FewDescriptors&) = delete;
