@@ -1,6 +1,7 @@
 #include "client/api_client.h"
 
 #include <charconv>
+#include <limits>
 #include <utility>
 
 #include "client/patience.h"
@@ -58,10 +59,23 @@ Error problem_of(const net::Response& response) {
   const std::string_view text = response.headers.get("Retry-After").value_or("");
   std::uint32_t seconds = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (text.empty() || problem != std::errc{} || end != text.data() + text.size()) return error;
+  if (text.empty() || problem == std::errc::invalid_argument || end != text.data() + text.size())
+    return error;
+  // Longer than can be counted is as long as can be, not no time at all.
+  if (problem == std::errc::result_out_of_range) seconds = std::numeric_limits<std::uint32_t>::max();
   std::erase_if(error.details, [](const auto& detail) { return detail.first == kRetryAfterMs; });
   error.details.emplace_back(kRetryAfterMs, std::int64_t{seconds} * 1'000);
   return error;
+}
+
+// Behind a piece of a log. One that lies before what was read would have its reader take the same bytes again
+// and again.
+Result<std::int64_t> log_position(std::string_view id, std::int64_t before) {
+  if (id.empty()) return before;
+  std::int64_t position = 0;
+  const auto [end, problem] = std::from_chars(id.data(), id.data() + id.size(), position);
+  if (problem == std::errc{} && end == id.data() + id.size() && position >= before) return position;
+  return fail(Code::kInternal, "client.answer.invalid", "the service's log goes back to where it was read");
 }
 
 Error stream_ended() {
@@ -357,8 +371,9 @@ Result<void> ApiClient::logs(std::string_view job, LogRequest& request,
     complete = event.name == "end";
     if (complete) return false;
     TG_TRY(const std::string bytes, net::decode_base64(event.data));
+    TG_TRY(const std::int64_t behind, log_position(event.id, request.offset));
     complete = !on_chunk(bytes);
-    std::from_chars(event.id.data(), event.id.data() + event.id.size(), request.offset);
+    request.offset = behind;
     return !complete;
   };
   TG_TRY_VOID(impl_->events(http_request, kSilenceMax, on_event, [&] { on_chunk({}); }));

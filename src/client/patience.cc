@@ -91,8 +91,15 @@ bool Patience::again_after(const Error& error, Deadline end) {
   // One that refuses is there.
   if (!away) away_since_.reset();
   std::optional<Clock::time_point>& since = away ? away_since_ : busy_since_;
+  // A stream that broke off may be its reader's fault, who was too slow: nothing is known of the daemon yet.
+  const bool only_broken = !since && error.reason == kConnectionLost;
+  bool& told = away ? away_told_ : busy_told_;
   if (!since) {
     since = now;
+    told = false;
+  }
+  if (!told && !only_broken) {
+    told = true;
     if (options_.on_wait) options_.on_wait(error);
   }
   if (now - *since > (away ? options_.away_max : options_.busy_max)) return false;

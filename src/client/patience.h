@@ -32,7 +32,8 @@ std::chrono::milliseconds rest_after(const Error& error, std::uint32_t random);
 std::string make_idempotency_key(std::string_view prefix);
 
 struct PatienceOptions {
-  // Called before the first rest of each time that the daemon is away or busy; may be empty.
+  // Called once for each time that the daemon is away or busy: before the first rest, or where no more than a
+  // connection has broken, before the second. May be empty.
   std::function<void(const Error&)> on_wait = {};
   std::chrono::milliseconds away_max = std::chrono::minutes(1);   // without a word of the daemon
   std::chrono::milliseconds busy_max = std::chrono::minutes(10);  // with none but refusals that may pass
@@ -62,6 +63,8 @@ class Patience {
   bool under_way_ = false;
   std::optional<Clock::time_point> away_since_;
   std::optional<Clock::time_point> busy_since_;
+  bool away_told_ = false;
+  bool busy_told_ = false;
 };
 
 // Tries again until there is an answer or the patience is over.

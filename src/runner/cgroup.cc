@@ -288,7 +288,12 @@ void Cgroup::kill_all() const {
 }
 
 bool Cgroup::empty() const {
-  return std::all_of(dirs_.begin(), dirs_.end(), [](const CgroupDir& dir) { return members(dir).empty(); });
+  return std::all_of(dirs_.begin(), dirs_.end(), [](const CgroupDir& dir) {
+    const Result<std::string> text = read_file(dir.path + "/cgroup.procs", kMembersFileMax);
+    // Without a descriptor to look with, nothing is known of a group.
+    if (!text) return text.error().code != Code::kResourceExhausted;
+    return parse_pids(*text).empty();
+  });
 }
 
 std::int64_t Cgroup::out_of_memory_kills() const {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "base/crash_point.h"
 #include "runner/attempt_dir.h"
@@ -50,7 +51,39 @@ Result<Spawned> spawn_and_wait(const ProcessExecutorConfig& config, const Machin
   return fail(failed_error(*ready));
 }
 
+bool exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
+// What a try left whose own clearing up failed too, for want of the same thing (a descriptor, room): nothing
+// of the job was ever let go there. Anything else that stands at the place is kAlreadyExists.
+Result<void> remove_failed_try(const AttemptDir& dir) {
+  if (exists(dir.started()) || exists(dir.exit_record())) {
+    return fail(system_error("cannot create " + dir.path, EEXIST));
+  }
+  TG_TRY(const std::optional<UniqueFd> lock, try_lock(dir.lock()));
+  if (!lock) {
+    return fail(Code::kAlreadyExists, "runner.lock.held", dir.lock() + " is held by another supervisor");
+  }
+  return remove_tree(dir.path);
+}
+
+Result<void> make_attempt_directory(const AttemptDir& dir) {
+  if (mkdir(dir.path.c_str(), 0711) == 0) return {};
+  if (errno != EEXIST) return fail(system_error("cannot create " + dir.path, errno));
+  TG_TRY_VOID(remove_failed_try(dir));
+  if (mkdir(dir.path.c_str(), 0711) == 0) return {};
+  return fail(system_error("cannot create " + dir.path, errno));
+}
+
 }  // namespace
+
+void discard_launch(const ProcessExecutorConfig& config, const AttemptKey& key, Spawned& spawned) {
+  kill_spawned(spawned);
+  // What cannot be removed now is, by the next try.
+  (void)remove_tree(attempt_dir(config.root, key).path);
+  rmdir((config.root + "/jobs/" + key.job).c_str());
+}
 
 Result<Spawned> launch_supervisor(const ProcessExecutorConfig& config, const MachineWalls& walls,
                                   const LaunchSpec& spec) {
@@ -59,11 +92,11 @@ Result<Spawned> launch_supervisor(const ProcessExecutorConfig& config, const Mac
   // Also the one above, which somebody may have removed: that must not cost every job of the queue its start.
   TG_TRY_VOID(make_directory(config.root + "/jobs", 0711));
   TG_TRY_VOID(make_directory(job_dir, 0711));
-  if (mkdir(dir.path.c_str(), 0711) != 0) return fail(system_error("cannot create " + dir.path, errno));
+  TG_TRY_VOID(make_attempt_directory(dir));
   Result<Spawned> spawned = spawn_and_wait(config, walls, spec, dir);
   if (spawned) return spawned;
-  (void)remove_tree(dir.path);
-  rmdir(job_dir.c_str());
+  Spawned none;
+  discard_launch(config, spec.key, none);
   return spawned;
 }
 

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kCopyBytes = 1 << 16;
 constexpr std::int64_t kMarkRoom = 128;
+// Of a file that is cut, see log_file.h.
+constexpr mode_t kCutMode = 0400;
 
 // Copies `count` bytes from `offset`; the errno of the first failure, or 0.
 int copy_range(int from, std::int64_t offset, std::int64_t count, int to) {
@@ -101,6 +103,7 @@ bool LogFile::cut_middle() {
   if (error == 0) error = copy_range(fd_.get(), 0, head, fresh.get());
   if (error == 0) error = write_all(fresh.get(), mark);
   if (error == 0) error = copy_range(fd_.get(), tail_from, size_ - tail_from, fresh.get());
+  if (error == 0 && fchmod(fresh.get(), kCutMode) != 0) error = errno;
   if (error == 0 && rename(beside.c_str(), path_.c_str()) != 0) error = errno;
   if (error != 0) {
     unlink(beside.c_str());

@@ -5,7 +5,8 @@
 // first sixth of the bound, a mark, the newest sixth) and renamed over itself, so that both together stay
 // within the bound and a reader of the path always sees a whole file. The mark says how many bytes are cut at
 // its place: with it a reader tells the offset in the whole output of each byte behind it
-// (server/log_reader.h).
+// (server/log_reader.h). A file with a mark has the mode 0400, one without 0600: by that a reader knows that
+// the mark is the writer's, and not of a program that prints the same words.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,9 @@ class ProcessExecutor final : public Executor {
   Result<void> reserve(const AttemptKey& key, Attempt::Phase phase,
                        const std::optional<SupervisorIdentity>& identity);
   void forget(const AttemptKey& key);
-  Result<void> watch(const AttemptKey& key, Attempt& attempt, UniqueFd connection, UniqueFd pidfd);
+  Result<SupervisorIdentity> take_in(const AttemptKey& key, Spawned& spawned);
+  // Takes both descriptors, unless it fails.
+  Result<void> watch(const AttemptKey& key, Attempt& attempt, UniqueFd& connection, UniqueFd& pidfd);
   Result<void> check_ended(const AttemptKey& key) const;
   void wake() const;
 
@@ -203,13 +205,9 @@ Result<SupervisorIdentity> ProcessExecutor::prepare(const LaunchSpec& spec) {
   TG_TRY_VOID(reserve(spec.key, Attempt::Phase::kPreparing, std::nullopt));
   Result<SupervisorIdentity> result = [&]() -> Result<SupervisorIdentity> {
     TG_TRY(Spawned spawned, launch_supervisor(config_, walls_, spec));
-    SupervisorIdentity identity{spawned.pid, 0, boot_id_};
-    TG_TRY(identity.start_ticks, read_start_ticks(spawned.pid));
-    const std::lock_guard lock(mutex_);
-    Attempt& attempt = attempts_.at(spec.key);
-    attempt.identity = identity;
-    TG_TRY_VOID(watch(spec.key, attempt, std::move(spawned.connection), std::move(spawned.pidfd)));
-    return identity;
+    auto taken = take_in(spec.key, spawned);
+    if (!taken) discard_launch(config_, spec.key, spawned);
+    return taken;
   }();
   if (result) return result;
   forget(spec.key);
@@ -217,8 +215,18 @@ Result<SupervisorIdentity> ProcessExecutor::prepare(const LaunchSpec& spec) {
                    std::move(result).error()));
 }
 
-Result<void> ProcessExecutor::watch(const AttemptKey& key, Attempt& attempt, UniqueFd connection,
-                                    UniqueFd pidfd) {
+Result<SupervisorIdentity> ProcessExecutor::take_in(const AttemptKey& key, Spawned& spawned) {
+  SupervisorIdentity identity{spawned.pid, 0, boot_id_};
+  TG_TRY(identity.start_ticks, read_start_ticks(spawned.pid));
+  const std::lock_guard lock(mutex_);
+  Attempt& attempt = attempts_.at(key);
+  attempt.identity = identity;
+  TG_TRY_VOID(watch(key, attempt, spawned.connection, spawned.pidfd));
+  return identity;
+}
+
+Result<void> ProcessExecutor::watch(const AttemptKey& key, Attempt& attempt, UniqueFd& connection,
+                                    UniqueFd& pidfd) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = attempt.number * 2;
@@ -425,7 +433,7 @@ void ProcessExecutor::reach(const AttemptKey& key, Attempt& attempt) {
               std::to_string(attempt.identity->pid) + " as noted");
   }
   send_packet(connection->get(), kStatus);
-  if (const Result<void> watched = watch(key, attempt, std::move(*connection), std::move(*pidfd)); !watched) {
+  if (const Result<void> watched = watch(key, attempt, *connection, *pidfd); !watched) {
     log::warn(watched.error().to_string());
   }
 }

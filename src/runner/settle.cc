@@ -48,9 +48,13 @@ Result<std::optional<AttemptExit>> settle_attempt(const AttemptDir& dir, const A
                                                   const std::optional<SupervisorIdentity>& identity,
                                                   const std::string& boot_id) {
   if (!exists(dir.path)) return std::optional(lost_record(dir, key, identity, boot_id));
-  Result<std::vector<CgroupDir>> groups = read_cgroup_list(dir, key);
-  const Cgroup cgroup(groups ? std::move(*groups) : std::vector<CgroupDir>());
+  const Result<std::vector<CgroupDir>> groups = read_cgroup_list(dir, key);
+  const Cgroup cgroup(groups ? *groups : std::vector<CgroupDir>());
   const Result<std::optional<AttemptExit>> found = read_exit_record(dir, key);
+  // A machine without descriptors for a moment says nothing of what stands there.
+  for (const Error* error : {groups ? nullptr : &groups.error(), found ? nullptr : &found.error()}) {
+    if (error != nullptr && error->code == Code::kResourceExhausted) return fail(*error);
+  }
   std::optional<AttemptExit> known = found ? *found : std::nullopt;
   if (known) {
     cgroup.remove();

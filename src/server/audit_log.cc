@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -31,12 +33,29 @@ std::string now_text() {
   return wire::format_time(TimeMs(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()));
 }
 
+// Without escapes, however often they were escaped themselves; a broken one stays.
+std::string unescaped(std::string_view path) {
+  std::string text;
+  for (const char letter : path) {
+    text += letter;
+    while (text.size() >= 3 && text[text.size() - 3] == '%') {
+      const char* const end = text.data() + text.size();
+      std::uint8_t byte = 0;
+      const auto [stop, problem] = std::from_chars(end - 2, end, byte, 16);
+      if (problem != std::errc{} || stop != end) break;
+      text.resize(text.size() - 3);
+      text += static_cast<char>(byte);
+    }
+  }
+  return text;
+}
+
 // Somebody may have put a token where it does not belong.
 std::string without_secrets(std::string_view path) {
-  std::string shown(path.substr(0, kPathShownMax));
-  const std::size_t at = shown.find(kTokenPrefix);
-  if (at != std::string::npos) shown = shown.substr(0, at) + "(token)";
-  return shown;
+  const std::string plain = unescaped(path);
+  const std::size_t at = plain.find(kTokenPrefix);
+  if (at == std::string::npos) return std::string(path.substr(0, kPathShownMax));
+  return plain.substr(0, std::min(at, kPathShownMax)) + "(token)";
 }
 
 void add(std::string& line, std::string_view name, const std::string& value) {
@@ -111,7 +130,8 @@ void AuditLog::record(const AuditEntry& entry) {
 }
 
 void AuditLog::record_refusal(const AuditEntry& entry) {
-  const std::string key = entry.who + "|" + entry.party + "|" + entry.reason;
+  const std::string key = entry.who + "|" + entry.party + "|" + entry.method + "|" +
+                          std::to_string(entry.status) + "|" + entry.reason;
   {
     const std::lock_guard lock(mutex_);
     const auto found = repeated_.find(key);
@@ -171,7 +191,25 @@ void AuditLog::run() {
   }
 }
 
+// Somebody may have removed or moved it: what is written to a file without a name nobody will read. While no
+// new one can be made the old one serves.
+void AuditLog::follow_path() {
+  struct stat there{};
+  struct stat ours{};
+  const bool is_there = stat(options_.path.c_str(), &there) == 0;
+  if (fstat(fd_, &ours) != 0) return;
+  if (is_there && there.st_ino == ours.st_ino && there.st_dev == ours.st_dev) return;
+  const auto opened = open_file();
+  if (opened) {
+    log::warn("the audit log " + options_.path + " was taken away, and is begun anew");
+  } else if (!taken_away_) {
+    log::error("the audit log was taken away: " + opened.error().to_string());
+  }
+  taken_away_ = !opened;
+}
+
 void AuditLog::write_out(const std::string& text, std::int64_t lines) {
+  follow_path();
   const std::string whole = (lost_ > 0 ? lost_line(lost_) : std::string()) + text;
   const auto size_with_it = [&] { return size_ + static_cast<std::int64_t>(whole.size()); };
   if (size_ > 0 && size_with_it() > options_.bytes_max) rotate_if_due();

@@ -40,7 +40,8 @@ struct AuditEntry {
 
 // Thread-safe. Recording never waits for the disk: a thread of its own writes. When that is more behind than
 // a few thousand lines, or the disk is full, lines are lost, and a line that says how many follows. While the
-// file cannot be rotated it grows to twice its size, and then lines are lost as well.
+// file cannot be rotated it grows to twice its size, and then lines are lost as well. A file that somebody
+// takes away is begun anew with the next line.
 class AuditLog {
  public:
   // Makes the directory when it is missing. Errors: "audit.unwritable" names the file.
@@ -51,8 +52,8 @@ class AuditLog {
 
   void record(const AuditEntry& entry);
 
-  // As record(), but refusals that differ in path alone are told once a second, with their number: a stranger
-  // who knocks without end must not push everything else out of the file.
+  // As record(), but refusals of one party that differ in path alone are told once a second, with their
+  // number: a stranger who knocks without end must not push everything else out of the file.
   void record_refusal(const AuditEntry& entry);
 
  private:
@@ -68,6 +69,7 @@ class AuditLog {
   void run();
   void tell_repeated_locked(bool all);
   void write_out(const std::string& text, std::int64_t lines);
+  void follow_path();
   // Rotates, unless the last try has failed a short time ago.
   void rotate_if_due();
   Result<void> rotate();
@@ -87,6 +89,7 @@ class AuditLog {
   std::int64_t size_ = 0;
   std::int64_t lost_ = 0;  // lines that could not be written
   bool rotation_failed_ = false;
+  bool taken_away_ = false;                                // the file has no name any more
   std::chrono::steady_clock::time_point next_rotation_{};  // not before
   std::thread thread_;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,11 @@ constexpr std::int64_t kBoundMin = 4096;  // the writer raises a smaller one
 constexpr std::string_view kMarkStart = "\n[tangram: ";
 constexpr std::string_view kMarkEnd = " bytes were cut here]\n";
 constexpr std::size_t kMarkBytesMax = 128;
+// The writer (runner/log_file.cc) takes the right to write from a file that it has cut. A job can print what
+// looks like a mark, but it cannot do that.
+constexpr mode_t kCutWithout = S_IWUSR;
+// No log is longer; positions behind such a cut can still be added up.
+constexpr std::int64_t kCutBytesMax = std::numeric_limits<std::int64_t>::max() / 2;
 
 // A regular file or -1: what stands at the path was made beside a tenant's files.
 int open_log(const std::string& path) {
@@ -25,6 +31,11 @@ int open_log(const std::string& path) {
   if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) return fd;
   close(fd);
   return -1;
+}
+
+bool was_cut(int fd) {
+  struct stat about{};
+  return fstat(fd, &about) == 0 && (about.st_mode & kCutWithout) == 0;
 }
 
 std::string read_at(int fd, std::int64_t offset, std::size_t count) {
@@ -48,14 +59,17 @@ void LogReader::use(int fd) {
   if (fd_ >= 0) close(fd_);
   fd_ = fd;
   cut_.reset();
+  if (!was_cut(fd_)) return;
   const std::string text = read_at(fd_, head_bytes_, kMarkBytesMax);
   const std::size_t end = text.find(kMarkEnd);
   if (!text.starts_with(kMarkStart) || end == std::string::npos) return;
   Cut cut;
   const char* const number = text.data() + kMarkStart.size();
   const auto [stop, problem] = std::from_chars(number, text.data() + end, cut.bytes);
-  if (problem != std::errc{} || stop != text.data() + end || cut.bytes < 0) return;
+  if (problem != std::errc{} || stop != text.data() + end) return;
   cut.mark_bytes = static_cast<std::int64_t>(end + kMarkEnd.size());
+  // More is cut than the mark takes, or the file would have grown by it.
+  if (cut.bytes < cut.mark_bytes || cut.bytes > kCutBytesMax) return;
   cut_ = cut;
 }
 

@@ -3,7 +3,8 @@
 // output.
 //
 // Positions count bytes of the output as the program wrote it; the mark of a cut is none of them. So they
-// mean the same before and after a cut, and a reader that was interrupted goes on where it was.
+// mean the same before and after a cut, and a reader that was interrupted goes on where it was. What a
+// program prints in the likeness of a mark is output like any other.
 #pragma once
 
 #include <cstddef>

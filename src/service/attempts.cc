@@ -21,6 +21,8 @@ namespace {
 
 // How long a job that found no room on the disk, or no memory, waits for its next try.
 constexpr std::chrono::milliseconds kPreparePause{1000};
+// How often that is told of one job, while the cause stays the same.
+constexpr std::chrono::minutes kDelayToldPause{1};
 
 AttemptKey key_of(JobId job, std::int32_t attempt) {
   return {wire::format_job_id(job), attempt};
@@ -225,6 +227,7 @@ void Attempts::on_records(std::span<const wire::JournalRecord> records) {
     } else if (const auto* ended = std::get_if<wire::AttemptEndedRecord>(&record)) {
       const std::lock_guard lock(mutex_);
       stopped_.erase(key_of(ended->input.job, ended->input.attempt));
+      delays_.erase(key_of(ended->input.job, ended->input.attempt));
     }
   }
 }
@@ -248,7 +251,7 @@ void Attempts::launch(JobId job, std::int32_t attempt) {
   auto prepared = executor_.prepare(*spec);
   TG_CRASH_POINT("service.after_prepare");
   if (!prepared && may_pass(prepared.error())) {
-    log::warn("not started yet: " + text_of(spec->key) + ": " + prepared.error().to_string());
+    tell_delay(spec->key, prepared.error().to_string());
     timer_.after(kPreparePause,
                  [this, job, attempt] { pool_.post([this, job, attempt] { launch(job, attempt); }); });
     return;
@@ -259,6 +262,17 @@ void Attempts::launch(JobId job, std::int32_t attempt) {
     return;
   }
   report_prepared(job, attempt, std::move(prepared).value());
+}
+
+void Attempts::tell_delay(const AttemptKey& key, const std::string& why) {
+  const Pace::Time now = options_.pace.now();
+  {
+    const std::lock_guard lock(mutex_);
+    Delay& delay = delays_[key];
+    if (delay.why == why && now < delay.told + kDelayToldPause) return;
+    delay = {why, now};
+  }
+  log::warn("not started yet: " + text_of(key) + ": " + why);
 }
 
 void Attempts::report_prepared(JobId job, std::int32_t attempt, SupervisorIdentity supervisor) {

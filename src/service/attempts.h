@@ -64,6 +64,7 @@ class Attempts {
 
   Result<void> set_aside_unknown();
   void launch(JobId job, std::int32_t attempt);
+  void tell_delay(const AttemptKey& key, const std::string& why);
   void release(JobId job, std::int32_t attempt);
   void stop_cancelled(JobId job);
   void end_uncut(JobId job);
@@ -86,7 +87,14 @@ class Attempts {
       removals_;  // apart: what a tenant has left behind may take long to remove, and starts must not wait
   const std::shared_ptr<Gate> gate_;
 
+  // That an attempt is not started yet.
+  struct Delay {
+    std::string why;
+    Pace::Time told;
+  };
+
   std::mutex mutex_;
+  std::map<AttemptKey, Delay> delays_;         // until the attempt has ended
   std::map<AttemptKey, std::string> stopped_;  // for a lost device, and what was lost
   std::set<JobId> forgetting_;                 // their directories are being removed
 };

@@ -16,15 +16,38 @@ std::optional<T> known(const Sample<T>& sample) {
   return sample.valid ? std::optional(sample.value) : std::nullopt;
 }
 
+bool is_bad(const RecoverFile& file) {
+  switch (file.state) {
+    case RecoverFile::State::kUnknown:
+    case RecoverFile::State::kSound:
+      return false;
+    case RecoverFile::State::kDamaged:
+    case RecoverFile::State::kUnwritable:
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void CutRefusals::looked(const DeviceScan& scan) {
   for (const DeviceNpu& npu : scan.npus) {
-    const Circumstances now{scan.driver_version, known(npu.board_id), known(scan.slices_for_containers),
-                            npu.slicing.support};
+    const Circumstances now{scan.driver_version,
+                            known(npu.board_id),
+                            known(scan.slices_for_containers),
+                            npu.slicing.support,
+                            is_bad(scan.recover_file),
+                            scan.recover_file.state == RecoverFile::State::kSound};
     seen_[npu.physical_id] = now;
     const auto refusal = refusals_.find(npu.physical_id);
-    if (refusal != refusals_.end() && have_changed(refusal->second.under, now)) refusals_.erase(refusal);
+    if (refusal == refusals_.end()) continue;
+    Circumstances& under = refusal->second.under;
+    if (have_changed(under, now)) {
+      refusals_.erase(refusal);
+      continue;
+    }
+    // It may have gone bad since the look before the refusal.
+    under.file_is_bad = under.file_is_bad || now.file_is_bad;
   }
 }
 
@@ -32,7 +55,9 @@ void CutRefusals::looked(const DeviceScan& scan) {
 bool CutRefusals::have_changed(const Circumstances& before, const Circumstances& now) {
   const bool other_driver = !before.driver_version.empty() && !now.driver_version.empty() &&
                             before.driver_version != now.driver_version;
-  return other_driver || differ(before.board, now.board) || differ(before.for_containers, now.for_containers);
+  const bool file_mended = before.file_is_bad && now.file_is_sound;
+  return other_driver || file_mended || differ(before.board, now.board) ||
+         differ(before.for_containers, now.for_containers);
 }
 
 std::optional<CutRefusals::Pause> CutRefusals::refused(std::uint32_t npu, const Error& error, int in_a_row,

@@ -2,10 +2,10 @@
 // they are left alone. Pure: looks, outcomes and times are told to it.
 //
 // Such a refusal *stands* until something has changed that may help: another version of the driver, another
-// board in that place, another mode of the machine; a restart of the daemon forgets all of them. What nobody
-// can see changing (the right to cut, the policy of a module with two dies) is found out by trying: after a
-// long pause the refusal stands no more, and the next job that wants a slice is the probe. A further refusal
-// doubles the pause.
+// board in that place, another mode of the machine, the driver's own file of slices put right; a restart of
+// the daemon forgets all of them. What nobody can see changing (the right to cut, the policy of a module with
+// two dies) is found out by trying: after a long pause the refusal stands no more, and the next job that
+// wants a slice is the probe. A further refusal doubles the pause.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,7 @@ class CutRefusals {
 
   CutRefusals(Pause first, Pause most) : first_(first), most_(most) {}
 
-  // Refusals that another driver, board or mode has answered stand no more.
+  // Refusals that another driver, board or mode, or a mended file of the driver has answered stand no more.
   void looked(const DeviceScan& scan);
 
   // An order for this NPU was given up, the `in_a_row`th without one that was made. For how long the NPU is
@@ -60,6 +60,8 @@ class CutRefusals {
     std::optional<std::uint32_t> board;
     std::optional<bool> for_containers;
     SliceSupport support = SliceSupport::kUnknown;
+    bool file_is_bad = false;  // of RecoverFile: the driver cannot note a slice, and so cuts none
+    bool file_is_sound = false;
   };
   struct Refusal {
     CutRefusal told;

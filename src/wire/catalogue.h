@@ -10,7 +10,8 @@ namespace tangram::wire {
 
 // Placeholders: {tenant} (with " (above team-a)" for an ancestor), {plain_tenant}, {asked}, {used}, {limit},
 // {limit_option}, {memory_option} ("--slice"), {free}, {unhealthy}, {holders}, {exist}, {kept_for},
-// {kept_id}, {memory}, {priority}, {allowed}, {unhealthy_npus} (" (NPU 0, NPU 5)").
+// {kept_id}, {memory}, {priority}, {allowed}, {unhealthy_npus} (" (NPU 0, NPU 5)"), {resting} ("NPU 0, NPU
+// 5").
 struct ReasonTemplate {
   ReasonCode code;
   bool never;  // waiting would not help

@@ -351,6 +351,7 @@ constexpr Text kSentences[] = {
     Text{"the header {name} holds a line break or has no name", "请求头 {name} 含有换行符或没有名称"},
     Text{"the name of the {what} is empty", "{what} 的名称为空"},
     Text{"the service's list of jobs does not end", "服务端的任务列表没有尽头"},
+    Text{"the service's log goes back to where it was read", "服务端的日志退回到了已读过的位置"},
     Text{"the service answered {status}: {body}", "服务端回答 {status}：{body}"},
     Text{"the service answered {status}", "服务端回答 {status}"},
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -188,6 +189,32 @@ std::string allowed_phrase(const Blocker& blocker, Language language) {
   return language == Language::kChinese ? "；允许的优先级：" + all : "; it may use " + all;
 }
 
+// A report keeps an NPU that has just refused a cut by what looks like a slice of nobody's, without a
+// template.
+bool is_trace_of_refusal(const ResidualSlice& residual) {
+  return residual.slice.residual && residual.slice.template_name.empty();
+}
+
+// "NPU 0, NPU 3", where nothing but such refusals is in the way; else empty.
+std::string resting_npus(const Blocker& blocker, const Names& names, Language language) {
+  const bool none_other = std::all_of(blocker.residual.begin(), blocker.residual.end(), is_trace_of_refusal);
+  if (blocker.reason != ReasonCode::kSlicesResidual || !none_other || !names.npu) return {};
+  std::string all;
+  std::optional<NpuIndex> last;
+  for (const ResidualSlice& residual : blocker.residual) {
+    const std::string npu = residual.npu == last ? std::string() : names.npu(residual.npu);
+    last = residual.npu;
+    if (npu.empty()) continue;
+    all += (all.empty() ? "" : language == Language::kChinese ? "、" : ", ") + npu;
+  }
+  return all;
+}
+
+Blocker without_traces(Blocker blocker) {
+  std::erase_if(blocker.residual, is_trace_of_refusal);
+  return blocker;
+}
+
 // "1 is", "3 are": of NPUs that were counted.
 std::string counted(std::int64_t count, Language language) {
   if (language == Language::kChinese) return std::to_string(count) + " 个";
@@ -220,7 +247,8 @@ std::string fill(std::string_view text, const JobSpec& spec, const Blocker& bloc
   set("need", [&] { return need_phrase(spec, blocker, language); });
   set("granted", [&] { return granted_phrase(spec, blocker, language); });
   set("cut", [&] { return counted(blocker.cut, language); });
-  set("residual", [&] { return residual_phrase(blocker, names, language); });
+  set("residual", [&] { return residual_phrase(without_traces(blocker), names, language); });
+  set("resting", [&] { return resting_npus(blocker, names, language); });
   set("kept_for", [&] { return job_name(blocker.kept_for, names); });
   set("kept_id", [&] { return blocker.kept_for.valid() ? format_job_id(blocker.kept_for) : "JOB"; });
   set("memory", [&] { return format_bytes(spec.request.memory_per_npu); });
@@ -285,6 +313,17 @@ void add_grant(const Request& request, const Blocker& blocker, bool has_size, De
                        granted.template_name.empty() ? std::string(kWhole) : granted.template_name);
   details.emplace_back("grantedMemory", granted.memory.count);
   details.emplace_back("grantedAiCores", std::int64_t{granted.ai_cores});
+}
+
+// No slice of anybody's is there that could be returned.
+ReasonTemplate words_of_rest() {
+  return {ReasonCode::kSlicesResidual,
+          false,
+          "the job needs {need}, and the driver has just refused to cut what has room for it, which rests: "
+          "{resting}",
+          "任务需要{need}，但驱动刚刚拒绝切分有余量的 NPU，暂不使用：{resting}",
+          "it is asked again within seconds: tangram slices",
+          "几秒后再试：tangram slices"};
 }
 
 Details details_of(const Request& request, const Blocker& blocker, const Names& names) {
@@ -354,6 +393,7 @@ class ToldReason {
     }
     if (find<std::int64_t>("memoryPerNpu") != nullptr)
       spec_.request.memory_per_npu = Bytes(number("memoryPerNpu"));
+    if (!text("resting").empty()) blocker_.residual = {{NpuIndex(0), StraySlice{0, {}, kNoVgroup, true}}};
     blocker_.kept_for = read_job_id(text("keptFor"));
     std::string_view holders = text("holders");
     while (!holders.empty()) {
@@ -366,6 +406,7 @@ class ToldReason {
   ReasonView in(Language language) const {
     Names names;
     names.tenant = [this](TenantId) { return std::string(text("tenant")); };
+    names.npu = [this](NpuIndex) { return std::string(text("resting")); };
     return make_reason(spec_, blocker_, names, language);
   }
 
@@ -482,11 +523,15 @@ ReasonView make_reason(const JobSpec& spec, const Blocker& blocker, const Names&
   const ReasonTemplate* words = find_template(blocker.reason);
   if (words == nullptr || !has_numbers(blocker)) return make_reason(blocker.reason, language);
   const bool chinese = language == Language::kChinese;
+  const std::string resting = resting_npus(blocker, names, Language::kEnglish);
+  const ReasonTemplate rest = words_of_rest();
+  if (!resting.empty()) words = &rest;
   ReasonView view;
   view.code = token(blocker.reason);
   view.message = fill(chinese ? words->chinese : words->english, spec, blocker, names, language);
   view.hint = fill(chinese ? words->chinese_hint : words->english_hint, spec, blocker, names, language);
   view.details = details_of(spec.request, blocker, names);
+  if (!resting.empty()) view.details.emplace_back("resting", resting);
   return view;
 }
 

@@ -163,10 +163,12 @@ TEST_F(ApiClientTest, RetryAfterComesWithTheError) {
   EXPECT_EQ(retry_after_ms(client().status().error()), 10);
   answer(502, "<html>", {{"Retry-After", "7"}});
   EXPECT_EQ(retry_after_ms(client().status().error()), 7'000);
-  for (const char* text : {"", "-1", "1.5", "2 s", "99999999999", "Fri, 31 Dec 1999 23:59:59 GMT"}) {
+  for (const char* text : {"", "-1", "1.5", "2 s", "99999999999 s", "Fri, 31 Dec 1999 23:59:59 GMT"}) {
     answer(502, "", {{"Retry-After", text}});
     EXPECT_EQ(retry_after_ms(client().status().error()), std::nullopt) << text;
   }
+  answer(502, "", {{"Retry-After", "99999999999"}});
+  EXPECT_GE(retry_after_ms(client().status().error()).value_or(0), INT64_C(3'600'000)) << "not none";
   LogRequest request{std::nullopt, 0, true};
   answer(429, problem, {{"Retry-After", "3"}});
   EXPECT_EQ(retry_after_ms(client().logs("j-1", request, [](auto) { return true; }).error()), 3'000);
@@ -290,6 +292,23 @@ TEST_F(ApiClientTest, AFollowedLogGoesOnWhereItBroke) {
   EXPECT_EQ(parameter(asked(1), "offset"), "1000");
   EXPECT_EQ(text.back(), 'x');
   EXPECT_EQ(request.offset, 1001);
+}
+
+// Without it a position before what was read would have a follower begin again, without end.
+TEST_F(ApiClientTest, AFollowedLogNeverGoesBack) {
+  for (const std::string id : {"-9223372036854775807", "-1", "99", "12x", "99999999999999999999"}) {
+    answer(200, "id: 107\ndata: bGluZSAxCg==\n\nid: " + id + "\ndata: eA==\n\nevent: end\ndata:\n\n");
+    std::string text;
+    LogRequest request{std::nullopt, 100, true};
+    const auto broken = client().logs("j-1", request, [&](std::string_view chunk) {
+      text += chunk;
+      return true;
+    });
+    ASSERT_FALSE(broken) << id;
+    EXPECT_EQ(broken.error().reason, "client.answer.invalid") << id;
+    EXPECT_EQ(text, "line 1\n") << id;
+    EXPECT_EQ(request.offset, 107) << id;
+  }
 }
 
 // Without it a follower whose token was revoked would be told of a broken stream, and come back for ever.

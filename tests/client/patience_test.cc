@@ -93,6 +93,24 @@ TEST(Patience, BeginsAnewAfterAnAnswer) {
   EXPECT_FALSE(patience.again_after(error_of(Code::kNotFound, "job.unknown")));
 }
 
+// Without it whoever reads a log too slowly, and is cut off, would be told that the daemon does not answer.
+TEST(Patience, ABrokenConnectionAloneIsNotADaemonThatIsAway) {
+  const Error broken = error_of(Code::kUnavailable, "client.connection_lost");
+  Watched watched;
+  Patience patience(watched.options());
+  patience.answered();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(patience.again_after(broken));
+    patience.answered();
+  }
+  EXPECT_TRUE(watched.waits.empty());
+  EXPECT_TRUE(patience.again_after(broken));
+  EXPECT_TRUE(patience.again_after(away()));
+  EXPECT_TRUE(patience.again_after(away()));
+  EXPECT_EQ(watched.waits, std::vector<std::string>{"client.unreachable"});
+  EXPECT_EQ(watched.rests.size(), 6U);
+}
+
 // Without it a command would wait a minute for a daemon that was never there, or ten for a queue that is
 // full.
 TEST(Patience, BeginsWithTheFirstAnswer) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -120,6 +121,22 @@ TEST_F(CgroupFixture, V1KillFreezesAndThaws) {
   ASSERT_EQ(waitpid(member, &status, 0), member);
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
   EXPECT_EQ(at("/sys/fs/cgroup/freezer/tangram/j-1.2/freezer.state"), "THAWED");
+}
+
+// Without this, a moment without descriptors would make a job look ended whose processes live.
+TEST_F(CgroupFixture, AGroupThatCannotBeReadIsNotEmpty) {
+  const CgroupParent parent = CgroupParent::open(parse_cgroup_layout(kV1Mounts, kV1Self, root_), "tangram");
+  const Cgroup cgroup(parent.leaf(key_, HostLimits()));
+  EXPECT_TRUE(cgroup.empty()) << "there is none";
+  put("/sys/fs/cgroup/freezer/tangram/j-1.2/cgroup.procs", std::to_string(getpid()) + "\n");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool empty = cgroup.empty();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(empty);
 }
 
 // Without this, limits on a v2 machine would not be enabled for the children, or written in v1's words.

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <vector>
 
 #include "runner/attempt_dir.h"
 #include "runner_fixture.h"
@@ -199,6 +201,61 @@ TEST_F(Launch, AnAttemptIsPreparedOnce) {
   EXPECT_EQ(executor_->prepare(shell("j-1", "true")).error().code, Code::kAlreadyExists);
 }
 
+// As few further descriptors for this process.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(int left) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    // Not so few that the numbers themselves are too small for what is spawned.
+    do {
+      taken_.emplace_back(dup(0));
+    } while (taken_.back().get() < 40);
+    rlimit few = before_;
+    few.rlim_cur = static_cast<rlim_t>(taken_.back().get()) + 1 + static_cast<rlim_t>(left);
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+  std::vector<UniqueFd> taken_;
+};
+
+// Without this, a moment without descriptors would leave a directory that refuses the next try for good.
+TEST_F(Launch, AMachineWithoutDescriptorsIsAskedAgain) {
+  const LaunchSpec spec = shell("j-1", "exit 0");
+  for (const int left : {0, 0, 1, 1, 2, 3}) {
+    const FewDescriptors few(left);
+    const auto prepared = executor_->prepare(spec);
+    ASSERT_FALSE(prepared) << left;
+    EXPECT_EQ(prepared.error().code, Code::kResourceExhausted)
+        << left << ": " << prepared.error().to_string();
+  }
+  EXPECT_EQ(run_to_end(spec).outcome, Outcome::kSucceeded);
+}
+
+// Without this, what a try left behind could be taken for a try that lives, or the other way round.
+TEST_F(Launch, WhatAFailedTryLeftBehindIsNotInTheWay) {
+  const LaunchSpec spec = shell("j-1", "exit 0");
+  const std::string path = attempt_dir(root_ + "/state", spec.key).path;
+  std::filesystem::create_directories(path + "/work/sub");
+  std::ofstream(path + "/lock") << "";
+  std::ofstream(path + "/log") << "of the failed try";
+  EXPECT_EQ(run_to_end(spec).outcome, Outcome::kSucceeded);
+  EXPECT_EQ(log_of(spec.key), "");
+}
+
+// Without this, an attempt that has ended before its go could come to life again.
+TEST_F(Launch, AnAttemptThatEndedBeforeItsGoIsOver) {
+  const LaunchSpec spec = shell("j-1", "true");
+  ASSERT_TRUE(executor_->prepare(spec));
+  ASSERT_TRUE(executor_->stop(spec.key, StopReason::kCancelled));
+  EXPECT_EQ(events_->wait_exit(spec.key).outcome, Outcome::kCancelled);
+  EXPECT_EQ(executor_->prepare(spec).error().code, Code::kAlreadyExists);
+}
+
 // A control group in which a process can have no child, until it is opened.
 class NoProcesses {
  public:
@@ -258,7 +315,7 @@ TEST_F(Launch, AnAttemptThatWaitsForAProcessCanBeStopped) {
   ASSERT_TRUE(executor_->stop(spec.key, StopReason::kCancelled));
   const AttemptExit record = events_->wait_exit(spec.key);
   EXPECT_EQ(record.outcome, Outcome::kCancelled);
-  EXPECT_FALSE(std::filesystem::exists(attempt_dir(root_, spec.key).started()));
+  EXPECT_FALSE(std::filesystem::exists(attempt_dir(root_ + "/state", spec.key).started()));
 }
 
 }  // namespace

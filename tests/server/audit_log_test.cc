@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -79,6 +80,26 @@ TEST_F(AuditLogTest, HoldsNoSecretAndNoForgedLine) {
   EXPECT_EQ(all[0].find("0123456789"), std::string::npos) << all[0];
   EXPECT_NE(all[1].find("\\u000a"), std::string::npos) << all[1];
   EXPECT_LT(all[2].size(), 600U);
+}
+
+// Without this, a token that was sent with escapes in it could be read from the log.
+TEST_F(AuditLogTest, HoldsNoSecretThatWasEscaped) {
+  const std::vector<std::string> starts = {"%74%67%74_", "tg%74_",   "tgt%5f",
+                                           "tgt%5F",     "%2574gt_", "%25%37%34gt_"};
+  {
+    auto log = open();
+    for (const std::string& start : starts)
+      log->record(entry("/v1/jobs/" + start + "3_01234567%38%39abcdef"));
+    log->record(entry("/" + std::string(190, 'x') + "/%74gt_3_0123456789abcdef"));
+    log->record(entry("/v1/jobs/team%2Fa%20%zz%7"));
+  }
+  const auto all = lines();
+  ASSERT_EQ(all.size(), starts.size() + 2);
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    EXPECT_EQ(all[i].find("01234567"), std::string::npos) << all[i];
+    EXPECT_NE(all[i].find("(token)\""), std::string::npos) << all[i];
+  }
+  EXPECT_NE(all.back().find("\"/v1/jobs/team%2Fa%20%zz%7\""), std::string::npos) << all.back();
 }
 
 // Without this, the log would fill the disk.
@@ -179,6 +200,29 @@ TEST_F(AuditLogTest, GoesOnInTheOldFileWhileNoNewOneCanBeOpened) {
   EXPECT_FALSE(std::filesystem::exists(options.path + ".2"));
 }
 
+// Without this, the lines after somebody has removed or moved the file by hand would go nowhere.
+TEST_F(AuditLogTest, AFileThatWasTakenAwayIsBegunAnew) {
+  auto log = open();
+  const auto arrives = [&](const std::string& path) {
+    log->record(entry(path));
+    return service::testing::eventually([&] {
+      const auto all = lines();
+      return !all.empty() && all.back().find('"' + path + '"') != std::string::npos;
+    });
+  };
+  ASSERT_TRUE(arrives("/first"));
+  std::filesystem::remove(options.path);
+  ASSERT_TRUE(arrives("/after-remove"));
+  EXPECT_EQ(lines().size(), 1U);
+  std::filesystem::rename(options.path, options.path + ".old");
+  ASSERT_TRUE(arrives("/after-move"));
+  EXPECT_EQ(lines(".old").size(), 1U);
+  std::filesystem::remove(options.path);
+  std::ofstream(options.path) << "{}\n";
+  ASSERT_TRUE(arrives("/after-replacement"));
+  EXPECT_EQ(lines().size(), 2U);
+}
+
 // Without this, whoever knocks without end would push all that matters out of the file.
 TEST_F(AuditLogTest, RepeatedRefusalsAreCounted) {
   auto log = open();
@@ -207,6 +251,30 @@ TEST_F(AuditLogTest, RepeatedRefusalsAreCounted) {
     told += at == std::string::npos ? 1 : std::stoll(line.substr(at + 8));
   }
   EXPECT_EQ(told, 5'000);
+}
+
+// Without this, a refused attempt to change something would pass for a refused look.
+TEST_F(AuditLogTest, RefusalsOfOtherMethodsAndAnswersStandApart) {
+  auto log = open();
+  for (const std::string method : {"GET", "DELETE", "GET"}) {
+    for (const int status : {401, 0}) {
+      AuditEntry refused = entry();
+      refused.method = method;
+      refused.status = status;
+      refused.reason = "token.invalid";
+      log->record_refusal(refused);
+    }
+  }
+  log.reset();
+  const auto all = lines();
+  EXPECT_EQ(all.size(), 6U);
+  const auto with = [&all](const std::string& text) {
+    return std::ranges::count_if(
+        all, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  EXPECT_EQ(with("\"GET\""), 4);
+  EXPECT_EQ(with("\"DELETE\""), 2);
+  EXPECT_EQ(with("\"status\":0"), 3);
 }
 
 // Without this, a second's silence would leave the last refusals untold until somebody else comes.

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "runner/log_file.h"
 
@@ -12,6 +14,7 @@ namespace tangram::server {
 namespace {
 
 constexpr std::int64_t kBound = 12'000;
+constexpr std::size_t kDrainMax = 1 << 20;  // a reader that goes on for ever fails its test
 
 class LogReaderTest : public ::testing::Test {
  protected:
@@ -32,7 +35,8 @@ class LogReaderTest : public ::testing::Test {
   }
   static std::string drain(LogReader& reader) {
     std::string all;
-    for (std::string chunk = reader.read(); !chunk.empty(); chunk = reader.read()) all += chunk;
+    for (std::string chunk = reader.read(); !chunk.empty() && all.size() < kDrainMax; chunk = reader.read())
+      all += chunk;
     return all;
   }
 
@@ -76,6 +80,52 @@ TEST_F(LogReaderTest, ShowsTheMarkWhereOutputIsMissing) {
   seen += drain(reader);
   EXPECT_NE(seen.find("bytes were cut here]"), std::string::npos);
   EXPECT_TRUE(seen.ends_with("line " + std::to_string(next - 1) + "\n"));
+}
+
+// Without this, a job could print a mark of its own: hide what it printed behind it, or have a follower read
+// the same bytes for ever.
+TEST_F(LogReaderTest, AMarkThatTheProgramPrintedIsOutput) {
+  const std::vector<std::string> numbers = {"9223372036854775807", "9223372036854773800", "0", "1500"};
+  for (const std::string& number : numbers) {
+    SetUp();
+    const std::string output = std::string(kBound / 6, 'A') + "\n[tangram: " + number +
+                               " bytes were cut here]\n" + std::string(500, 'B') + "\n";
+    file->append(output);
+    file->finish();
+    LogReader reader(directory + "/log", kBound, 0);
+    EXPECT_EQ(drain(reader), output) << number;
+    EXPECT_EQ(reader.position(), static_cast<std::int64_t>(output.size())) << number;
+    TearDown();
+  }
+}
+
+// Without this, a mark printed at the place of the first cut would be taken for the writer's, or the writer's
+// not be found.
+TEST_F(LogReaderTest, OfAPrintedMarkAndARealOneTheRealOneCounts) {
+  const std::string printed = "\n[tangram: 9223372036854775807 bytes were cut here]\n";
+  file->append(std::string(kBound / 6, 'A') + printed);
+  while (file->bytes_cut() == 0) write_lines(1);
+  LogReader reader(directory + "/log", kBound, 0);
+  const std::string seen = drain(reader);
+  EXPECT_NE(seen.find("[tangram: " + std::to_string(file->bytes_cut()) + " bytes were cut here]"),
+            std::string::npos);
+  EXPECT_EQ(seen.find(printed), std::string::npos);
+  EXPECT_EQ(reader.position(), static_cast<std::int64_t>(kBound / 6 + printed.size() + written.size()));
+}
+
+// Without this, the number in a damaged file would lead positions astray.
+TEST_F(LogReaderTest, ANumberThatCannotBeIsNoMark) {
+  const std::vector<std::string> numbers = {"9223372036854775807", "99999999999999999999", "-5", "0"};
+  for (const std::string& number : numbers) {
+    const std::string path = directory + "/damaged";
+    const std::string output =
+        std::string(kBound / 6, 'A') + "\n[tangram: " + number + " bytes were cut here]\nB\n";
+    std::filesystem::remove(path);
+    std::ofstream(path) << output;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    LogReader reader(path, kBound, 0);
+    EXPECT_EQ(drain(reader), output) << number;
+  }
 }
 
 }  // namespace

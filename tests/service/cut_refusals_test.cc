@@ -98,6 +98,35 @@ TEST_F(CutRefusalsTest, AChangeThatMayHelpEndsIt) {
   EXPECT_FALSE(stands());
 }
 
+// Without it an operator who puts the driver's file right, as doctor says, would see no difference for
+// minutes.
+TEST_F(CutRefusalsTest, AMendedFileOfTheDriverEndsIt) {
+  using State = RecoverFile::State;
+  const auto look = [this](State state) {
+    DeviceScan scan = scan_of(SliceSupport::kUnknown);
+    scan.recover_file.state = state;
+    refusals_.looked(scan);
+  };
+  for (const State bad : {State::kDamaged, State::kUnwritable}) {
+    look(bad);
+    ASSERT_TRUE(keeps(slice_reason::kRefused));
+    look(bad);
+    EXPECT_TRUE(stands()) << "nothing has changed";
+    look(State::kUnknown);
+    EXPECT_TRUE(stands()) << "what is not told has not changed";
+    look(State::kSound);
+    EXPECT_FALSE(stands());
+  }
+  look(State::kSound);
+  ASSERT_TRUE(keeps(slice_reason::kRefused));
+  look(State::kSound);
+  EXPECT_TRUE(stands()) << "it was sound all the time";
+  look(State::kDamaged);
+  EXPECT_TRUE(stands()) << "that helps nobody";
+  look(State::kSound);
+  EXPECT_FALSE(stands()) << "it went bad between two looks";
+}
+
 // Without it a right that was given would never be found, or be looked for too often.
 TEST_F(CutRefusalsTest, ItIsTriedAgainAfterPausesThatDouble) {
   for (const int pause : {10, 20, 40, 60, 60}) {

@@ -157,6 +157,21 @@ TEST_F(ServiceTest, ALackOfRoomOnlyDelaysAStart) {
   EXPECT_EQ(machine.world.executions(job), 1);
 }
 
+// Without this, a disk that stays full would fill the log with the same line, second for second.
+TEST_F(ServiceTest, ADelayThatLastsIsToldOnceInAWhile) {
+  machine.executor->disk_full = true;
+  ::testing::internal::CaptureStderr();
+  const std::string job = machine.job("team-a", 1);
+  EXPECT_TRUE(machine.reaches(job, JobState::kStarting));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2'300));  // two more tries
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  const auto first = told.find("not started yet: " + job);
+  ASSERT_NE(first, std::string::npos) << told;
+  EXPECT_EQ(told.find("not started yet", first + 1), std::string::npos) << told;
+  machine.executor->disk_full = false;
+  EXPECT_TRUE(machine.reaches(job, JobState::kRunning));
+}
+
 // Without this, a supervisor that was killed before it let its program start would cost the job its turn.
 TEST_F(ServiceTest, AJobWhoseSupervisorIsGoneBeforeItsGoStartsAgain) {
   const std::string job = machine.job("team-a", 1);

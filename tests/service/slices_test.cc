@@ -157,6 +157,7 @@ TEST(SlicesTest, AnNpuThatRefusesIsTriedLessAndLess) {
   const std::string job = machine.slice("1GiB");
   ASSERT_TRUE(machine.waits_for(job, "capacity.slices.residual"));
   EXPECT_THAT(machine.view(job).message, HasSubstr("its slice could not be cut: the driver refused the cut"));
+  EXPECT_THAT(machine.view(job).reason->message, HasSubstr("has just refused to cut")) << "no slice is there";
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_EQ(machine.store.count("slice_ordered"), 1U);
   machine.devices.refuse_create({});

@@ -295,6 +295,36 @@ TEST(Why, LeftoversAreForTheDoctor) {
             std::string::npos);
 }
 
+// Without it whoever waits for an NPU that has refused a cut would look for a slice that is not there.
+TEST(Texts, AnNpuThatRestsHasNoSliceToReturn) {
+  JobSpec job = spec();
+  job.request.kind = RequestKind::kSlice;
+  job.request.memory_per_npu = Bytes::gib(4);
+  Blocker rests = blocker(ReasonCode::kSlicesResidual);
+  rests.tenant = TenantId();
+  rests.asked = 1;
+  rests.residual = {{NpuIndex(0), StraySlice{100, "", kNoVgroup, true}},
+                    {NpuIndex(0), StraySlice{101, "", kNoVgroup, true}},
+                    {NpuIndex(3), StraySlice{102, "", kNoVgroup, true}}};
+  Names known = names();
+  known.npu = [](NpuIndex npu) { return "NPU " + std::to_string(npu.value); };
+  const ReasonView told = make_reason(job, rests, known, Language::kEnglish);
+  EXPECT_EQ(told.code, "capacity.slices.residual");
+  EXPECT_EQ(
+      told.message,
+      "the job needs a slice of 4GiB, and the driver has just refused to cut what has room for it, which "
+      "rests: NPU 0, NPU 3");
+  EXPECT_EQ(told.hint.find("returns"), std::string::npos) << told.hint;
+  EXPECT_EQ(make_reason(job, rests, known, Language::kChinese).message,
+            "任务需要一个切片（4GiB），但驱动刚刚拒绝切分有余量的 NPU，暂不使用：NPU 0、NPU 3");
+  EXPECT_EQ(localised(told, Language::kChinese).message,
+            "任务需要一个切片（4GiB），但驱动刚刚拒绝切分有余量的 NPU，暂不使用：NPU 0, NPU 3");
+  rests.residual.push_back({NpuIndex(4), StraySlice{103, "vir04", 0, true}});
+  EXPECT_EQ(make_reason(job, rests, known, Language::kEnglish).message,
+            "the job needs a slice of 4GiB, and slices that no job holds take the room: slice 103 (vir04) of "
+            "NPU 4");
+}
+
 // Without it a caller that knows only the code would make the daemon state numbers that nobody measured.
 TEST(Texts, WithoutNumbersTheSentenceIsGeneral) {
   for (int n = 1; n <= kLastReason; ++n) {
