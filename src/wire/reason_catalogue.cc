@@ -1,7 +1,9 @@
 // The general sentence behind every reason token, without names and numbers: for catalogues, and for readers
 // of another language than the daemon's.
-#include <array>
+#include <iterator>
+#include <vector>
 
+#include "wire/reason_tables.h"
 #include "wire/texts.h"
 
 namespace tangram::wire {
@@ -652,6 +654,11 @@ constexpr ReasonText kReasons[] = {
                "无法理解 API 服务器的回答", "look whether a proxy stands between", "检查中间是否有代理"},
     ReasonText{"kube.refused", "the API server refused the request", "API 服务器拒绝了该请求",
                "the message says why", "错误信息说明了原因"},
+    ReasonText{"kube.annotation.invalid", "an annotation that Tangram writes cannot be understood",
+               "无法理解由 Tangram 写入的注解", "remove it from what you apply",
+               "从所应用的清单中删除该注解"},
+    ReasonText{"net.tls.issue_failed", "a certificate cannot be made", "无法签发证书", "the log says why",
+               "日志中说明了原因"},
     ReasonText{"kube.cache.full", "there are more objects than are kept", "对象数量超过可保留的上限",
                "narrow the selector, or allow more", "缩小选择范围或提高上限"},
 };
@@ -659,11 +666,17 @@ constexpr ReasonText kReasons[] = {
 }  // namespace
 
 std::span<const ReasonText> reason_catalogue() {
-  return kReasons;
+  static const std::vector<ReasonText> all = [] {
+    std::vector<ReasonText> reasons(std::begin(kReasons), std::end(kReasons));
+    const std::span<const ReasonText> more = admission_reasons();
+    reasons.insert(reasons.end(), more.begin(), more.end());
+    return reasons;
+  }();
+  return all;
 }
 
 const ReasonText* find_reason(std::string_view token) {
-  for (const ReasonText& reason : kReasons) {
+  for (const ReasonText& reason : reason_catalogue()) {
     if (reason.token == token) return &reason;
   }
   return nullptr;
