@@ -72,8 +72,8 @@ NpuResource npu_resource(std::string_view word, const ChipModel& chip, std::int6
     resource.templates.push_back(
         {shape.name, memory_mib, shape.usable_memory.count / kMib, shape.ai_cores()});
   }
-  std::stable_sort(resource.templates.begin(), resource.templates.end(),
-                   [](const NpuTemplate& a, const NpuTemplate& b) { return a.memory_mib < b.memory_mib; });
+  std::sort(resource.templates.begin(), resource.templates.end(),
+            [](const NpuTemplate& a, const NpuTemplate& b) { return a.memory_mib < b.memory_mib; });
   const Bytes shared(chip.has[index_of(ChipResource::kMemory)]);
   resource.whole_mib = whole_mib;
   if (whole_mib == 0 && !shared.is_unlimited()) resource.whole_mib = shared.count / kMib;
