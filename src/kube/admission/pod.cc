@@ -81,10 +81,11 @@ Result<bool> read_amounts(const json::object& resources, std::string_view key, c
 Result<void> read_environment(const json::object& object, ContainerView& container) {
   TG_TRY(const json::array* const entries, array_in(object, "env", container.field + ".env"));
   if (entries == nullptr) return {};
+  const std::string name_field = container.field + ".env[].name";
   for (const json::value& entry : *entries) {
     const json::object* const variable = entry.if_object();
     if (variable == nullptr) return wrong(container.field + ".env", "a list of objects");
-    TG_TRY(std::string name, text_in(*variable, "name", container.field + ".env[].name"));
+    TG_TRY(std::string name, text_in(*variable, "name", name_field));
     if (name.starts_with("ASCEND_")) container.environment.push_back(std::move(name));
   }
   return {};
@@ -126,8 +127,11 @@ Result<void> read_containers(const json::object& spec, std::string_view key, Con
     std::string pointer = "/spec/";
     pointer += key;
     pointer += '/' + number;
-    TG_TRY(ContainerView container,
-           read_container(value, role, std::move(pointer), field + "[" + number + "]"));
+    std::string place = field;
+    place += '[';
+    place += number;
+    place += ']';
+    TG_TRY(ContainerView container, read_container(value, role, std::move(pointer), std::move(place)));
     pod.containers.push_back(std::move(container));
   }
   return {};

@@ -20,7 +20,7 @@ constexpr std::size_t kMessageBytesMax = 2'000;
 constexpr std::size_t kWarningsMax = 16;
 constexpr std::size_t kWarningBytesMax = 250;  // the API server cuts after 256
 
-tl::unexpected<Error> no_review(std::string what) {
+tl::unexpected<Error> no_review(const std::string& what) {
   return fail(Code::kInvalidArgument, "admission.review.invalid", "the body is no AdmissionReview: " + what,
               "this address is for the API server's webhook, with admissionReviewVersions [\"v1\"]");
 }
