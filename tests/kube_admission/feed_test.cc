@@ -65,18 +65,22 @@ TEST(QuotaUse, IsWhatAPodHoldsAtOnce) {
 // An API server that has these objects, by the last word of the path, and nothing new.
 class FeedTest : public ::testing::Test {
  protected:
-  FeedTest()
-      : server([this](const SeenRequest& request, Conversation& conversation) {
-          if (request.parameter("watch") == "true" || request.parameter("watch") == "1") {
+  // With what stands in `objects` then.
+  std::unique_ptr<ApiClient> start() {
+    server =
+        std::make_unique<ApiServer>([all = objects](const SeenRequest& request, Conversation& conversation) {
+          if (!request.parameter("watch").empty()) {
             conversation.begin_stream();
             return conversation.wait_gone();
           }
-          const std::string kind = request.path.substr(request.path.rfind('/') + 1);
-          const auto at = objects.find(kind);
-          if (at == objects.end())
+          const auto at = all.find(request.path.substr(request.path.rfind('/') + 1));
+          if (at == all.end()) {
             return conversation.answer(404, status_body(404, "NotFound", "no such kind"));
+          }
           conversation.answer(200, R"({"metadata":{"resourceVersion":"5"},"items":[)" + at->second + "]}");
-        }) {}
+        });
+    return ApiClient::open(server->config()).value();
+  }
 
   std::map<std::string, std::string> objects{
       {"tenants",
@@ -93,18 +97,17 @@ class FeedTest : public ::testing::Test {
       {"chipmodels",
        R"({"metadata":{"name":"x","uid":"6","resourceVersion":"1"},"spec":{"resource":"AscendX","chip":{"name":"X",)"
        R"("match":{"chips":["X"]},"aiCores":4,"templates":[{"name":"vir01","aiCores":1,"memory":"3GiB"}]}}})"}};
-  ApiServer server;
+  std::unique_ptr<ApiServer> server;
 };
 
 // Without this, admission would know nothing of the cluster, or let Pods in before it does.
 TEST_F(FeedTest, WhatTheApiHasIsKnown) {
-  const auto client = ApiClient::open(server.config());
-  ASSERT_TRUE(client);
+  const auto client = start();
   const auto directory = std::make_shared<Directory>();
   const auto settings = std::make_shared<SettingsBook>(Settings{});
   Feed::Options options;
   options.watch_list = false;
-  const Feed feed(**client, directory, settings, options);
+  const Feed feed(*client, directory, settings, options);
   ASSERT_TRUE(net::eventually([&] { return directory->tenant_of("space-a").has_value(); }));
   EXPECT_EQ(directory->tenant_of("space-a")->front().name, "team-a");
   EXPECT_EQ(directory->quotas_of("space-a"),
@@ -116,9 +119,9 @@ TEST_F(FeedTest, WhatTheApiHasIsKnown) {
 // Without this, a cluster that lacks one of the kinds would let Pods in by what is half known.
 TEST_F(FeedTest, WithoutOneKindNobodyIsLetIn) {
   objects.erase("chipmodels");
-  const auto client = ApiClient::open(server.config());
+  const auto client = start();
   const auto directory = std::make_shared<Directory>();
-  const Feed feed(**client, directory, std::make_shared<SettingsBook>(Settings{}), {.watch_list = false});
+  const Feed feed(*client, directory, std::make_shared<SettingsBook>(Settings{}), {.watch_list = false});
   ASSERT_TRUE(net::eventually([&] { return !directory->quotas_of("space-a").empty(); }));
   EXPECT_EQ(directory->tenant_of("space-a").error().reason, "admission.not_ready");
 }
