@@ -64,7 +64,7 @@ TEST(Pod, WhatIsNoPodIsRefusedWithTheField) {
   }
   EXPECT_FALSE(read_pod(*parse_object("{}")));
   EXPECT_FALSE(read_pod(*parse_object(R"({"metadata":{"labels":{"a":1}},"spec":{}})")));
-  json::object many = pod(std::vector<json::object>(kContainersMax + 1, container("c")));
+  const json::object many = pod(std::vector<json::object>(kContainersMax + 1, container("c")));
   EXPECT_FALSE(read_pod(many));
 }
 
