@@ -86,7 +86,7 @@ TEST(Certificates, WhatDoesNotFitIsMadeAnew) {
 // Without this, API servers that do not know a new authority yet would refuse the webhook.
 TEST(Certificates, AnAuthorityIsAnnouncedBeforeItSigns) {
   const sys_seconds late = kNow + days(3'650 * 2 / 3 + 2);
-  CertificateBook book = after(after({}, kNow), late);
+  const CertificateBook book = after(after({}, kNow), late);
   ASSERT_FALSE(book.announced.empty());
   EXPECT_TRUE(is_trusted(book)) << "the old one still signs";
   EXPECT_EQ(book.bundle(), book.authority.certificate + book.announced.certificate);
