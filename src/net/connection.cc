@@ -29,6 +29,7 @@
 #include "net/listen.h"
 #include "net/problem.h"
 #include "net/socket_stream.h"
+#include "net/tls_greeting.h"
 
 namespace tangram::net {
 namespace {
@@ -42,23 +43,11 @@ constexpr std::size_t kChunkBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kFirstReadBytes = 4096;
 constexpr std::size_t kLingerBytesMax = std::size_t{64} * 1024 * 1024;
 
-// Of a record of TLS: its type, two bytes of version, two of length.
-constexpr int kRecordHeadBytes = 5;
-constexpr unsigned char kHandshakeRecord = 22;
-constexpr unsigned char kClientHello = 1;
-// Its type and length, version, random, and lists of one entry or none. No client sends it in pieces.
-constexpr std::size_t kClientHelloBytesMin = 4 + 2 + 32 + 1 + 4 + 2;
-constexpr std::size_t kRecordBytesMax = kRecordHeadBytes + 16'384 + 2'048;
-
 // Of TLS 1.3, that a peer may ask for between two requests. Each costs the I/O thread as much as a small
 // request, and no library asks before some hundred gigabytes.
 constexpr int kNewKeysMax = 32;
 // How often the kernel is asked whether a peer is still there that has said more than was asked of it.
 constexpr std::chrono::seconds kHangUpLook{1};
-
-bool is_letter(unsigned char byte) {
-  return byte >= 'A' && byte <= 'Z';
-}
 
 Method to_method(http::verb verb) {
   // Not a switch: the library knows some thirty verbs, and -Wswitch-enum wants each of them named.
@@ -70,10 +59,6 @@ Method to_method(http::verb verb) {
     if (verb == known) return method;
   }
   return Method::kOther;
-}
-
-bool safe_in_header(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
 
 // A line break in a header would let whoever chose the value write a second answer.
@@ -91,17 +76,6 @@ Response too_large(std::size_t bytes_max) {
   return problem(413, "http.body.too_large",
                  "the request body is larger than " + std::to_string(bytes_max) + " bytes",
                  "send less at once");
-}
-
-Response memory_full(const ServerLimits& limits) {
-  Response response =
-      problem(429, "http.bytes.exceeded",
-              "requests and answers of this caller that are under way take more than " +
-                  std::to_string(limits.bytes_per_share_max) + " bytes, or those of all take more than " +
-                  std::to_string(limits.bytes_max),
-              "read the answers that are waiting, and send less at once");
-  response.headers.set("Retry-After", "1");
-  return response;
 }
 
 // `fault`: what the head itself was found to be wrong in, or empty.
@@ -318,33 +292,6 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     }
   }
 
-  // True when the first record of TLS is there as a whole, and is a client's greeting. Nothing is spent on a
-  // peer before that: the kernel does not even wake us for one that sends byte by byte.
-  asio::awaitable<bool> first_record_arrives() {
-    const int fd = stream_.socket().native_handle();
-    std::array<unsigned char, kRecordHeadBytes + 1> head{};
-    for (const bool whole : {false, true}) {
-      const std::size_t length = kRecordHeadBytes + (whole ? std::size_t{head[3]} * 256 + head[4] : 0);
-      if (whole && length < kRecordHeadBytes + kClientHelloBytesMin) co_return false;
-      // No record is longer, and the kernel could not wake us for more than its buffer holds.
-      if (length > kRecordBytesMax) co_return false;
-      error_code error;
-      while (!error && arrived(fd) < length) {
-        want_bytes(fd, length);
-        co_await stream_.socket().async_wait(asio::socket_base::wait_read,
-                                             asio::redirect_error(asio::use_awaitable, error));
-        if (has_hung_up(fd)) co_return false;
-      }
-      const ssize_t looked_at = kRecordHeadBytes + (whole ? 1 : 0);
-      const auto wanted = static_cast<std::size_t>(looked_at);
-      if (error || recv(fd, head.data(), wanted, MSG_PEEK) != looked_at) co_return false;
-      if (head[0] != kHandshakeRecord) break;
-    }
-    want_bytes(fd, 1);
-    if (head[0] == kHandshakeRecord) co_return head[kRecordHeadBytes] == kClientHello;
-    co_return is_letter(head[0]);
-  }
-
   // Waits until a handshake with this network may begin. False: it may not, or nobody is there any more.
   asio::awaitable<bool> turn_comes() {
     const auto pause = context_.handshakes.begin(network_of(peer_), HandshakePace::Clock::now());
@@ -374,7 +321,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   }
 
   asio::awaitable<bool> shake_hands() {
-    const bool arrived = co_await first_record_arrives();
+    const bool arrived = co_await greeting_arrives(stream_.socket());
     if (!arrived) co_return false;
     unsigned char first_byte = 0;
     if (recv(stream_.socket().native_handle(), &first_byte, 1, MSG_PEEK) == 1 && is_letter(first_byte)) {

@@ -7,7 +7,8 @@
     abusers.py deaf PORT TOKEN PATH COUNT     asks for COUNT endless answers, reads none of them, and asks again when it is cut
     abusers.py inside PORT TOKEN RATE         asks for what looks at much of the state, RATE times a second
     abusers.py churn PORT CA TOKEN COUNT      a new TLS connection for each request, COUNT at a time, from an address of its own
-    abusers.py hello PORT RATE                begins RATE TLS handshakes a second and ends none, from an address of its own
+    abusers.py hello PORT RATE OPEN ADDRESS…  begins RATE TLS handshakes a second and ends none, from these addresses in turn,
+                                              while no more than OPEN of one address wait for an answer
 
 Each writes a line of JSON with its counts to standard output every second, until its standard input ends.
 """
@@ -216,35 +217,58 @@ def client_hello():
     return outgoing.read()
 
 
-def hello(port, rate):
+class Hello:
+    """A connection that has said the first word of a handshake."""
+
+    def __init__(self, port, address, first):
+        self.address = address
+        self.socket = socket.socket()
+        try:
+            self.socket.bind((address, 0))
+            hang_up(self.socket)
+            self.socket.connect(("127.0.0.1", port))
+            self.socket.send(first)
+        except OSError:
+            self.socket.close()
+            raise
+
+    def hear(self):
+        """Whether there was an answer."""
+        with contextlib.closing(self.socket):
+            try:
+                return bool(self.socket.recv(1))
+            except OSError:
+                return False
+
+
+def hello(port, rate, open_max, *addresses):
     first, pause = client_hello(), 1 / float(rate)
     poller = select.epoll()
     clients = {}
+    waiting = collections.Counter()  # by address
     due = told = time.monotonic()
+    turns = itertools.cycle(addresses)
     while not select.select([sys.stdin], [], [], 0)[0]:
         now = time.monotonic()
         due = max(due, now - 0.1)
         while due < now:
             due += pause
-            client = socket.socket()
+            address = next(turns)
+            if waiting[address] >= int(open_max):
+                continue
             try:
-                client.bind(("127.71.0.1", 0))
-                hang_up(client)
-                client.connect(("127.0.0.1", int(port)))
-                client.send(first)
+                client = Hello(int(port), address, first)
             except OSError:
                 counts["broken"] += 1
-                client.close()
                 continue
-            clients[client.fileno()] = client
-            poller.register(client, select.EPOLLIN | select.EPOLLRDHUP)
+            clients[client.socket.fileno()] = client
+            poller.register(client.socket, select.EPOLLIN | select.EPOLLRDHUP)
+            waiting[address] += 1
             counts["begun"] += 1
         for descriptor, _ in poller.poll(pause):
-            with contextlib.closing(clients.pop(descriptor)) as client:
-                try:
-                    counts["answered" if client.recv(1) else "closed"] += 1
-                except OSError:
-                    counts["closed"] += 1
+            client = clients.pop(descriptor)
+            waiting[client.address] -= 1
+            counts["answered" if client.hear() else "closed"] += 1
         if now - told > 1:
             told = now
             counts["open"] = len(clients)
