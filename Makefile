@@ -9,14 +9,14 @@ export CCACHE_DIR ?= $(HOME)/.cache/tangram/ccache
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-run: ## install what is missing, build, and start Tangram on the simulated machine
+run: ## install what is missing, build, and start Tangram on the simulated machine (MACHINE=one-310p3: on another)
 	@echo "run: looking for Debian packages that are missing"
 	@tools/setup.sh tools/packages.txt
 	@echo "run: building in build/release; the first time takes some minutes"
 	@tools/build.sh release
 	@tools/run.sh start
 
-stop: ## stop what `make run` started; its state is kept
+stop: ## stop what `make run` started (with the same MACHINE); its state is kept
 	@tools/run.sh stop
 
 kube: ## start a real Kubernetes on a simulated machine; as root (tests/kube/README.md)

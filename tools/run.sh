@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Starts and stops Tangram on the simulated machine: tools/run.sh start|stop
 #
+# $MACHINE is a name of deploy/machines, or a description of your own; without it the machine has eight 910B4. Each has a
+# place of its own, so that what one has done is not the other's past.
+#
 # Everything lives below one directory, which survives a stop: the simulated machine (ascend/), the daemon's state
 # (state/) and configuration, the programs (bin/) with their manual (share/man/), logs. Not below the checkout, because tenants' users must be able to read the programs.
 set -euo pipefail
@@ -13,11 +16,23 @@ if [ "$(id -u)" -eq 0 ]; then
 else
   default=${XDG_STATE_HOME:-$HOME/.local/state}/tangram-demo
 fi
+machine=${MACHINE:-}
+if [ -n "$machine" ]; then
+  [ -f "$machine" ] || machine=deploy/machines/$machine.yaml
+  default=$default-$(basename "$machine" .yaml)
+  if [ ! -f "$machine" ]; then
+    echo "run: MACHINE=$MACHINE is neither a file nor one of: $(basename -s .yaml deploy/machines/*.yaml | xargs)" >&2
+    exit 2
+  fi
+fi
 root=${TANGRAM_DEMO_ROOT:-$default}
 socket=$root/state/run/tangram.sock
 
-alive() { # a pid file whose process still runs that program
-  [ -f "$root/$1.pid" ] && [ "$(readlink "/proc/$(cat "$root/$1.pid")/exe" 2> /dev/null)" = "$root/bin/$1" ]
+alive() { # a pid file whose process still runs that program, or the one that stood there before
+  local program
+  [ -f "$root/$1.pid" ] || return 1
+  program=$(readlink "/proc/$(cat "$root/$1.pid")/exe" 2> /dev/null) || return 1
+  [ "${program% (deleted)}" = "$root/bin/$1" ]
 }
 
 launch() { # name, arguments…: in a session of its own, with a log
@@ -58,13 +73,33 @@ has_devices() { tangram status -o json | grep -q '"devicesAvailable": true'; }
 has_jobs() { tangram status -o json 2> /dev/null | grep -q '"jobsRunning": [1-9]'; }
 driver_listens() { [ -S "$root/ascend/driver/run/ascendsim.sock" ]; }
 
+place_of() { # of a program or library of the build
+  echo "$root/$(basename "$(dirname "$1")")/$(basename "$1")"
+}
+
+# Names of what was built, and is otherwise than what runs was started from; the description of the machine, too.
+newer_files() {
+  local file
+  for file in "$build"/bin/* "$build"/lib/*.so; do
+    if [ -f "$file" ] && ! cmp -s "$file" "$(place_of "$file")"; then basename "$file"; fi
+  done
+  if [ -n "$machine" ]; then
+    cmp -s "$machine" "$root/machine.yaml" || echo machine.yaml
+  elif [ -f "$root/machine.yaml" ]; then
+    echo machine.yaml
+  fi
+}
+
+# The machine's own part: to replace it is a reboot, which ends all jobs.
+of_the_machine() { grep -xE 'ascendsimd|npu-smi|lib.*\.so|machine\.yaml' || true; }
+
 install_programs() {
   mkdir -p "$root/bin" "$root/lib"
   # Replaced by rename: a program that still runs keeps its file.
   local file target
   for file in "$build"/bin/* "$build"/lib/*.so; do
-    [ -f "$file" ] || continue
-    target=$root/$(basename "$(dirname "$file")")/$(basename "$file")
+    target=$(place_of "$file")
+    if [ ! -f "$file" ] || cmp -s "$file" "$target"; then continue; fi
     install -m 755 "$file" "$target.new"
     mv -f "$target.new" "$target"
   done
@@ -90,7 +125,7 @@ configuration() {
   cat << CONFIG
 # The daemon on the simulated machine. docs/configuration.md describes every field.
 node: demo
-cgroup: tangram-demo
+cgroup: $(basename "$root")
 devices:
   library: $root/ascend/driver/lib64/libdcmi.so
   directory: $root/ascend/dev
@@ -121,27 +156,70 @@ refuse_private_root() {
   esac
 }
 
+install_all() {
+  echo "run: putting the programs into $root/bin"
+  install_programs
+  write_configuration
+  write_environment
+}
+
+start_machine() {
+  echo "run: starting the simulated machine"
+  rm -f "$root/machine.yaml"
+  [ -z "$machine" ] || cp "$machine" "$root/machine.yaml"
+  launch ascendsimd --root "$root/ascend" --lib-dir "$root/lib" ${machine:+--machine "$root/machine.yaml"}
+  wait_until "the simulated driver" ascendsimd driver_listens
+}
+
+start_daemon() {
+  echo "run: starting the daemon"
+  launch tangramd --root "$root/state" --config "$root/tangramd.yaml"
+  wait_until "the daemon's start" tangramd has_devices
+}
+
+start_all() {
+  end tangramd
+  end ascendsimd
+  install_all
+  start_machine
+  start_daemon
+  run_example
+}
+
+# What runs already, if it is not what was built.
+renew() { # names of what is newer
+  local boot
+  boot=$(of_the_machine <<< "$1" | xargs)
+  if [ -z "$boot" ]; then
+    echo "run: the daemon that runs is of an older build: the new one takes its place, and jobs go on"
+    end tangramd
+    install_all
+    start_daemon
+  elif has_jobs; then
+    echo "run: an older build runs, and jobs on it, which a new simulated machine ($boot) would end" >&2
+    echo "run: nothing was changed; make stop ends them, and then make run starts what was built" >&2
+    exit 1
+  else
+    echo "run: an older build runs ($boot): starting the simulated machine and the daemon anew"
+    start_all
+  fi
+}
+
 start() {
+  local newer
   refuse_private_root
   mkdir -p "$root"
   chmod 755 "$root"
   if alive tangramd && alive ascendsimd && has_devices; then
-    write_environment
-    echo "run: Tangram runs already; make stop ends it"
+    newer=$(newer_files)
+    if [ -n "$newer" ]; then
+      renew "$newer"
+    else
+      write_environment
+      echo "run: Tangram runs already; make stop ends it"
+    fi
   else
-    end tangramd
-    end ascendsimd
-    echo "run: putting the programs into $root/bin"
-    install_programs
-    write_configuration
-    write_environment
-    echo "run: starting the simulated machine"
-    launch ascendsimd --root "$root/ascend" --lib-dir "$root/lib"
-    wait_until "the simulated driver" ascendsimd driver_listens
-    echo "run: starting the daemon"
-    launch tangramd --root "$root/state" --config "$root/tangramd.yaml"
-    wait_until "the daemon's start" tangramd has_devices
-    run_example
+    start_all
   fi
   echo
   tangram status
@@ -152,7 +230,7 @@ Tangram runs on the simulated machine. In another terminal, from this folder:
     . build/env.sh
     tangram status
 
-Configuration (edit it, then make stop and make run), state and logs: $root. The end: make stop.
+Configuration (edit it, then make stop and make run), state and logs: $root. The end: make stop${MACHINE:+ MACHINE=$MACHINE}.
 TEXT
 }
 

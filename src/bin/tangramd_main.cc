@@ -173,7 +173,7 @@ void complete(service::Config& config) {
   options.own_uid = geteuid();
   options.driver_directory = config.driver_directory;
   options.device_directory = config.device_directory;
-  if (const group* const found = getgrnam(config.device_group.c_str())) {
+  if (const group* const found = getgrnam(options.device_group.name.c_str())) {
     options.device_groups.push_back(found->gr_gid);
   }
 }

@@ -39,11 +39,16 @@ void add_vgroup_violations(const ChipModel& chip, const SliceMix& mix, std::vect
     found.push_back({SliceRule::kVgroupCores, ChipResource::kAiCores, 0, used.cores, cores});
 }
 
-void add_dvpp_violation(const ChipModel& chip, const SliceMix& mix, std::vector<SliceViolation>& found) {
+std::int64_t dvpp_users(const ChipModel& chip, const SliceMix& mix) {
   std::int64_t users = 0;
   for (std::uint32_t i = 0; i < chip.templates.size(); ++i) {
     if (chip.templates[i].uses_dvpp()) users += mix.counts[i];
   }
+  return users;
+}
+
+void add_dvpp_violation(const ChipModel& chip, const SliceMix& mix, std::vector<SliceViolation>& found) {
+  const std::int64_t users = dvpp_users(chip, mix);
   for (std::uint32_t i = 0; i < chip.templates.size(); ++i) {
     if (!chip.templates[i].owns_dvpp || mix.counts[i] == 0 || users == 1) continue;
     found.push_back({SliceRule::kDvppOwned, ChipResource::kAiCores, i, users, 1});
@@ -69,6 +74,24 @@ std::int64_t taken(const ChipModel& chip, const SliceMix& mix, ChipResource reso
     sum += mix.counts[i] * chip.templates[i].takes[index_of(resource)];
   }
   return sum;
+}
+
+std::int64_t counted(const ChipModel& chip, const SliceMix& mix, const SliceViolation& violation) {
+  switch (violation.rule) {
+    case SliceRule::kSlices:
+      return slices_in(mix);
+    case SliceRule::kResource:
+      return taken(chip, mix, violation.resource);
+    case SliceRule::kTemplateCount:
+      return mix.counts[violation.shape];
+    case SliceRule::kDvppOwned:
+      return dvpp_users(chip, mix);
+    case SliceRule::kVgroups:
+      return vgroups_of(chip, mix).groups;
+    case SliceRule::kVgroupCores:
+      return vgroups_of(chip, mix).cores;
+  }
+  return 0;
 }
 
 std::vector<SliceViolation> why_illegal(const ChipModel& chip, const SliceMix& mix) {

@@ -57,6 +57,8 @@ SliceMix tightest(const ChipModel& chip, const std::array<std::uint8_t, kTemplat
 bool shares_vgroup(const ChipModel& chip, std::uint32_t shape);  // takes half a vGroup
 std::int32_t slices_in(const SliceMix& mix);
 std::int64_t taken(const ChipModel& chip, const SliceMix& mix, ChipResource resource);
+// What a mix has of that which is too much in another: SliceViolation::needed, of this one.
+std::int64_t counted(const ChipModel& chip, const SliceMix& mix, const SliceViolation& violation);
 
 // One slice more: a single core joins a half used vGroup if there is one.
 SliceMix with_slice(const ChipModel& chip, const SliceMix& mix, std::uint32_t shape);

@@ -110,9 +110,17 @@ Result<void> LineReader::store(const Option& option, std::string_view value) {
   return {};
 }
 
+// The dashes before the program stand where the value should.
+Result<void> LineReader::needs_value(const Option& option) const {
+  return usage_error(
+      wire::fill(say::kNeedsValue, language_, {{"option", option.name}}),
+      wire::fill(say::kValueBeforeDashes, language_, {{"option", option.name}, {"value", option.value}}));
+}
+
 Result<void> LineReader::read(std::string_view word) {
   if (awaited_ != nullptr) {
     const Option& option = *awaited_;
+    if (word == "--") return needs_value(option);
     awaited_ = nullptr;
     return store(option, word);
   }

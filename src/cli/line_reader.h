@@ -40,6 +40,7 @@ class LineReader {
   const Option* find_option(Matches matches) const;
   std::vector<std::string> option_names() const;
   Result<void> unknown_option(std::string_view word) const;
+  Result<void> needs_value(const Option& option) const;
 
   wire::Language language_;
   const Command* command_ = nullptr;

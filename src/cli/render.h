@@ -68,6 +68,9 @@ std::string render_token(const wire::TokenView& token, wire::Language language);
 // One line: "job train-001 (j-17) is running on NPUs 0, 1 (primary device: NPU 0)".
 std::string render_state(const wire::JobView& view, wire::Language language);
 
+// One line: what it was given, or what one that waits for a slice would get; empty: that is not told.
+std::string render_granted(const wire::JobView& view, wire::Language language);
+
 // Of one that was cancelled while it runs: "job train-001 (j-15) is being stopped".
 std::string render_stopping(const wire::JobView& view, wire::Language language);
 

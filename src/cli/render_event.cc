@@ -145,7 +145,8 @@ class Narrator {
   std::string changed() const {
     std::string text = about_tenant(say::kTenantChanged);
     std::string fields;
-    for (const std::string& field : event_.changed) fields += (fields.empty() ? "" : ", ") + printable(field);
+    for (const std::string& field : event_.changed)
+      fields.append(fields.empty() ? "" : wire::view::kListComma.in(language_)).append(printable(field));
     if (fields.empty()) return text;
     return fill(wire::view::kBecause, {{"sentence", text}, {"reason", fields}});
   }

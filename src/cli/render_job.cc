@@ -51,7 +51,8 @@ std::string slice_title(const wire::SliceView& slice, Language language) {
 // What became of a request for a slice.
 std::string granted_text(const wire::JobView& view, Language language) {
   if (view.npus.empty()) return "-";
-  if (!view.slice) return std::string(say::kWholeGranted.in(language));
+  if (!view.slice)
+    return view.granted.empty() ? std::string(say::kWholeGranted.in(language)) : printable(view.granted);
   const wire::SliceView& slice = *view.slice;
   const std::string shape = slice_title(slice, language);
   return wire::fill(say::kSliceGranted, language,
@@ -147,7 +148,8 @@ std::string placed_sentence(const wire::JobView& view, Language language) {
     return wire::fill(say::kStateOn, language,
                       {{"what", what}, {"job", job}, {"state", state}, {"npu", primary}});
   std::string npus;
-  for (const std::uint32_t npu : view.npus) npus += (npus.empty() ? "" : ", ") + std::to_string(npu);
+  for (const std::uint32_t npu : view.npus)
+    npus.append(npus.empty() ? "" : say::kListComma.in(language)).append(std::to_string(npu));
   return wire::fill(say::kStateOnSeveral, language,
                     {{"what", what}, {"job", job}, {"state", state}, {"npus", npus}, {"primary", primary}});
 }
@@ -177,7 +179,7 @@ std::string slice_size(const wire::SliceRequest& slice, Language language) {
   std::string size = slice.memory ? format_bytes(*slice.memory) : std::string();
   if (slice.ai_cores > 0) {
     const std::string cores = count_of(slice.ai_cores, say::kOneAiCore, say::kAiCoresOf, language);
-    size += (size.empty() ? "" : ", ") + cores;
+    size.append(size.empty() ? "" : say::kListComma.in(language)).append(cores);
   }
   return size;
 }
@@ -267,6 +269,12 @@ std::string render_state(const wire::JobView& view, Language language) {
                  language);
 }
 
+std::string render_granted(const wire::JobView& view, Language language) {
+  if (view.granted.empty() || view.state == JobState::kEnded) return {};
+  return wire::fill(view.npus.empty() ? say::kWouldGet : say::kGrantedIs, language,
+                    {{"what", printable(view.granted)}});
+}
+
 std::string render_stopping(const wire::JobView& view, Language language) {
   return wire::fill(say::kBeingStopped, language,
                     {{"what", what_word(view, language)}, {"job", job_title(view)}});
@@ -287,7 +295,7 @@ std::string render_job(const wire::JobView& view, const Canvas& canvas) {
   add(say::kFieldPosition, view.position ? std::to_string(*view.position) : "-");
   if (view.reason && !view.reason->hint.empty()) add(say::kFieldHint, printable(view.reason->hint));
   add(say::kFieldRequest, request_text(view, language));
-  if (view.slice_requested) add(say::kFieldGranted, granted_text(view, language));
+  if (view.slice_requested || !view.granted.empty()) add(say::kFieldGranted, granted_text(view, language));
   add(say::kFieldNpus, npu_list(view.npus));
   add(say::kFieldTimeLimit, view.time_limit_ms ? format_duration_ms(*view.time_limit_ms) : "-");
   const std::string restarts = std::to_string(view.restarts);

@@ -28,6 +28,7 @@ constexpr std::array kColumns{
     Column{.key = "reason", .title = say::kReason, .extra = true},
     Column{.key = "kind", .title = say::kJobKind, .extra = true},
     Column{.key = "message", .title = say::kMessage, .extra = true},
+    Column{.key = "slice", .title = say::kSlice, .extra = true},
 };
 
 // Since when the job is in its present state, as far as the view tells.
@@ -78,6 +79,29 @@ std::string name_text(const wire::JobView& view, const Canvas& canvas) {
   return name.empty() ? "-" : name;
 }
 
+// "4GiB", "4GiB,2": as --slice takes it.
+std::string size_asked(const wire::SliceRequest& slice, wire::Language language) {
+  if (!slice.memory) return slice_size(slice, language);
+  const std::string memory = format_bytes(*slice.memory);
+  return slice.ai_cores > 0 ? memory + "," + std::to_string(slice.ai_cores) : memory;
+}
+
+// Its template; before it has one the size that is asked for; "-" for whole NPUs.
+std::string slice_text(const wire::JobView& job, wire::Language language) {
+  if (job.slice) return printable(job.slice->template_name);
+  if (!job.slice_requested) return "-";
+  return job.npus.empty() ? size_asked(*job.slice_requested, language)
+                          : std::string(say::kWholeWord.in(language));
+}
+
+// A slice is not an NPU: people see in its place what it is of one. Programs find that in a column of its
+// own.
+std::string npus_text(const wire::JobView& job, const Canvas& canvas) {
+  const bool is_part = job.slice || (job.slice_requested && job.npus.empty());
+  if (is_part && !canvas.table.is_for_programs()) return slice_text(job, canvas.language);
+  return std::to_string(job.npus_requested);
+}
+
 std::vector<Table::Cell> row_of(const wire::JobView& job, const Canvas& canvas) {
   const std::string& message = job.reason ? job.reason->message : job.message;
   return {{job.position ? std::to_string(*job.position) : "-"},
@@ -85,7 +109,7 @@ std::vector<Table::Cell> row_of(const wire::JobView& job, const Canvas& canvas) 
           {name_text(job, canvas)},
           {printable(job.tenant)},
           {std::string(wire::word(job.priority, canvas.language))},
-          {std::to_string(job.npus_requested)},
+          {npus_text(job, canvas)},
           {state_word(job, canvas.language), state_tone(job)},
           {npu_list(job.npus)},
           {format_age(canvas.now.value - state_since(job).value)},
@@ -96,7 +120,8 @@ std::vector<Table::Cell> row_of(const wire::JobView& job, const Canvas& canvas) 
           {labels_text(job)},
           {job.reason ? printable(job.reason->code) : "-"},
           {std::string(wire::spell_job_kind(job.kind))},
-          {or_dash(message)}};
+          {or_dash(message)},
+          {slice_text(job, canvas.language)}};
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ std::string priorities_text(PrioritySet set, Language language) {
   for (int i = 0; i < kPriorityCount; ++i) {
     const auto priority = static_cast<Priority>(i);
     if (!set.contains(priority)) continue;
-    if (!text.empty()) text += ", ";
+    if (!text.empty()) text += say::kListComma.in(language);
     text += wire::word(priority, language);
   }
   return text.empty() ? std::string(say::kNone.in(language)) : text;

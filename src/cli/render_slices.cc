@@ -25,7 +25,7 @@ constexpr std::array kColumns{
     Column{.key = "tenant", .title = say::kTenant},
     Column{.key = "job", .title = say::kJob},
     Column{.key = "name", .title = say::kName},
-    Column{.key = "vgroup", .title = say::kVgroup, .align = Align::kRight},
+    Column{.key = "vgroup", .title = say::kVgroup, .align = Align::kRight, .sparse = true},
     Column{.key = "chip", .title = say::kChip},
 };
 
@@ -126,7 +126,8 @@ std::string legend(char letter, const wire::StandingSliceView& slice, const Canv
   const std::string id = slice.id ? std::to_string(*slice.id) : "-";
   const std::string whose = slice.standing == SliceStanding::kHeld
                                 ? holder_text(slice.tenant, slice.job, slice.job_name, language)
-                                : std::string(wire::word(slice.standing, language));
+                            : slice.unseen ? std::string(say::kResidualChecked.in(language))
+                                           : std::string(wire::word(slice.standing, language));
   const std::string line = wire::fill(say::kSliceLegend, language,
                                       {{"template", or_dash(slice.template_name)},
                                        {"id", id},
@@ -146,13 +147,20 @@ void append(std::string& list, const wire::Text& mark, std::string_view item, wi
   list += item;
 }
 
+std::string memory_text(const wire::NpuSlicesView& npu, wire::Language language) {
+  std::string memory = or_dash_bytes(npu.memory);
+  if (!npu.usable_memory || npu.usable_memory == npu.memory) return memory;
+  return wire::fill(say::kMemoryWithUsable, language,
+                    {{"memory", memory}, {"usable", format_bytes(*npu.usable_memory)}});
+}
+
 std::string title(const wire::NpuSlicesView& npu, const Canvas& canvas) {
   const wire::Language language = canvas.language;
   std::string line = wire::fill(say::kSlicesTitle, language,
                                 {{"npu", std::to_string(npu.npu)},
                                  {"chip", or_dash(npu.chip)},
                                  {"cores", cores_text(npu.ai_cores, language)},
-                                 {"memory", or_dash_bytes(npu.memory)},
+                                 {"memory", memory_text(npu, language)},
                                  {"mode", wire::word(npu.mode, language)}});
   if (npu.mode == NpuMode::kWhole)
     append(line, say::kListComma, holder_text(npu.tenant, npu.job, npu.job_name, language), language);
@@ -177,7 +185,12 @@ std::string cuts_text(const wire::NpuSlicesView& npu, const Canvas& canvas) {
   std::vector<std::pair<std::string, std::string>> refused;
   for (const wire::SliceCutView& cut : npu.cuts) {
     if (cut.room > 0) {
-      append(next, say::kListComma, std::to_string(cut.room) + " x " + cut.template_name, language);
+      const std::string one = wire::fill(say::kCutWithSize, language,
+                                         {{"count", std::to_string(cut.room)},
+                                          {"template", cut.template_name},
+                                          {"memory", format_bytes(cut.memory)},
+                                          {"cores", cores_text(cut.ai_cores, language)}});
+      append(next, say::kListComma, one, language);
       continue;
     }
     const std::string rules = first_rule(cut.rules, language);

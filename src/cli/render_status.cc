@@ -104,8 +104,10 @@ std::string slice_text(const wire::NpuSliceView& slice, wire::Language language)
   const std::string shape = or_dash(slice.template_name);
   if (!slice.memory) {
     const std::string id = slice.id ? std::to_string(*slice.id) : std::string();
-    return wire::fill(slice.residual ? say::kResidualOnNpu : say::kStrayOnNpu, language,
-                      {{"template", shape}, {"id", id}});
+    const wire::Text& text = !slice.residual ? say::kStrayOnNpu
+                             : slice.unseen  ? say::kResidualCheckedOnNpu
+                                             : say::kResidualOnNpu;
+    return wire::fill(text, language, {{"template", shape}, {"id", id}});
   }
   const std::string size = format_bytes(*slice.memory);
   const std::string job = or_dash(slice.job_name.empty() ? slice.job : slice.job_name);
@@ -123,7 +125,7 @@ std::string slice_text(const wire::NpuSliceView& slice, wire::Language language)
 std::string slices_text(const wire::NpuStatusView& npu, wire::Language language) {
   std::string text;
   for (const wire::NpuSliceView& slice : npu.slices)
-    text += (text.empty() ? "" : "; ") + slice_text(slice, language);
+    text.append(text.empty() ? "" : say::kListSemicolon.in(language)).append(slice_text(slice, language));
   return text;
 }
 

@@ -73,13 +73,15 @@ std::string render_why(const wire::WhyView& view, const Canvas& canvas) {
   } else {
     text += "  " + std::string(say::kEstimateUnknown.in(language)) + '\n';
   }
+  const std::string commands = "tangram queue" + std::string(say::kListComma.in(language)) +
+                               "tangram quota " + printable(view.job.tenant);
   const std::string position = view.position ? std::to_string(*view.position) : "-";
-  text += "  " +
-          wire::fill(say::kPositionOf, language,
-                     {{"position", position},
-                      {"length", std::to_string(view.queue_length)},
-                      {"commands", "tangram queue, tangram quota " + printable(view.job.tenant)}}) +
-          '\n';
+  text +=
+      "  " +
+      wire::fill(
+          say::kPositionOf, language,
+          {{"position", position}, {"length", std::to_string(view.queue_length)}, {"commands", commands}}) +
+      '\n';
   if (view.blockers.empty()) return text;
   const std::string code = printable(view.blockers.front().code);
   return text + "  " + wire::fill(say::kSeeExplain, language, {{"code", code}}) + '\n';

@@ -13,6 +13,9 @@ namespace {
 // Beyond this a number in JSON is no longer exact everywhere.
 constexpr std::int64_t kCountMax = 1LL << 53;
 
+// No NPU has more, and the daemon takes no more for one.
+constexpr Bytes kMemoryMax = Bytes::gib(std::int64_t{256} * 1024);
+
 tl::unexpected<Error> bad_option(std::string_view option, std::string_view value, std::string_view why,
                                  std::string hint) {
   return fail(Code::kInvalidArgument, "cli.option.invalid",
@@ -51,6 +54,10 @@ Result<wire::SliceRequest> parse_slice(const SubmitArguments& arguments) {
     return bad_option("--slice", arguments.slice, "must be more than nothing",
                       "write for example --slice 4GiB");
   }
+  if (*slice.memory > kMemoryMax) {
+    return bad_option("--slice", arguments.slice, "is more than any NPU has",
+                      "write a size of at most " + format_bytes(kMemoryMax) + ", for example --slice 4GiB");
+  }
   if (comma == std::string::npos) return slice;
   constexpr std::int64_t kCoresMax = 1'000'000;
   const auto cores = parse_count(arguments.slice.substr(comma + 1), "--slice", 1);
@@ -71,6 +78,11 @@ Result<void> parse_resources(const SubmitArguments& arguments, wire::JobSubmissi
     if (job.memory->count <= 0) {
       return bad_option("--memory", arguments.memory, "must be more than nothing",
                         "leave --memory out for as much as the NPU and the quota allow");
+    }
+    if (*job.memory > kMemoryMax) {
+      return bad_option(
+          "--memory", arguments.memory, "is more than any NPU has",
+          "write a size of at most " + format_bytes(kMemoryMax) + ", for example --memory 16GiB");
     }
   }
   if (!arguments.slice.empty()) {

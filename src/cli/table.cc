@@ -1,6 +1,7 @@
 #include "cli/table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/invariant.h"
 
@@ -50,7 +51,8 @@ Table::Table(std::span<const Column> columns, const Canvas& canvas)
     : columns_(columns),
       canvas_(canvas),
       shown_(shown_columns(columns, canvas.table)),
-      widths_(columns.size(), 0) {
+      widths_(columns.size(), 0),
+      known_(columns.size(), false) {
   if (!canvas.table.headers) return;
   for (const std::size_t column : shown_) widths_[column] = display_width(title_of(column));
 }
@@ -62,7 +64,10 @@ std::string Table::title_of(std::size_t column) const {
 
 void Table::add_row(std::vector<Cell> cells) {
   TG_ASSERT(cells.size() == columns_.size(), "a row has as many cells as the table has columns");
-  for (const std::size_t i : shown_) widths_[i] = std::max(widths_[i], display_width(cells[i].text));
+  for (const std::size_t i : shown_) {
+    widths_[i] = std::max(widths_[i], display_width(cells[i].text));
+    if (cells[i].text != kUnknown) known_[i] = true;
+  }
   lines_.push_back({std::move(cells), {}, 0, Tone::kPlain});
 }
 
@@ -70,17 +75,27 @@ void Table::add_note(std::string text, std::size_t indent, Tone tone) {
   if (!canvas_.table.is_bare()) lines_.push_back({{}, std::move(text), indent, tone});
 }
 
+std::vector<std::size_t> Table::visible() const {
+  if (canvas_.table.is_bare()) return shown_;
+  std::vector<std::size_t> visible;
+  for (const std::size_t i : shown_) {
+    if (!columns_[i].sparse || known_[i]) visible.push_back(i);
+  }
+  return visible;
+}
+
 std::size_t Table::width() const {
-  std::size_t total = shown_.empty() ? 0 : 2 * (shown_.size() - 1);
-  for (const std::size_t i : shown_) total += widths_[i];
+  const std::vector<std::size_t> visible = this->visible();
+  std::size_t total = visible.empty() ? 0 : 2 * (visible.size() - 1);
+  for (const std::size_t i : visible) total += widths_[i];
   return total;
 }
 
-std::string Table::render_row(const std::vector<Cell>& cells) const {
+std::string Table::render_row(const std::vector<Cell>& cells, std::span<const std::size_t> visible) const {
   std::string line;
-  for (std::size_t n = 0; n < shown_.size(); ++n) {
-    const std::size_t i = shown_[n];
-    if (n > 0) line += "  ";
+  std::string_view gap;
+  for (const std::size_t i : visible) {
+    line += std::exchange(gap, "  ");
     const std::string space(widths_[i] - display_width(cells[i].text), ' ');
     const std::string text = paint(canvas_, cells[i].tone, cells[i].text);
     line += columns_[i].align == Align::kLeft ? text + space : space + text;
@@ -137,13 +152,15 @@ std::string Table::render() const {
   if (canvas_.table.ids) return render_ids();
   if (canvas_.table.csv) return render_csv();
   std::string text;
+  const std::vector<std::size_t> visible = this->visible();
   if (canvas_.table.headers) {
     std::vector<Cell> titles;
     titles.reserve(columns_.size());
     for (std::size_t i = 0; i < columns_.size(); ++i) titles.push_back({title_of(i), Tone::kDim});
-    text += render_row(titles);
+    text += render_row(titles, visible);
   }
-  for (const Line& line : lines_) text += line.cells.empty() ? render_note(line) : render_row(line.cells);
+  for (const Line& line : lines_)
+    text += line.cells.empty() ? render_note(line) : render_row(line.cells, visible);
   return text;
 }
 

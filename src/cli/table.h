@@ -26,6 +26,7 @@ struct Column {
   bool extra = false;     // only shown when asked for, and with -o wide and csv
   bool drawing = false;   // for eyes only: not in -o csv, unless asked for
   bool untitled = false;  // speaks for itself
+  bool sparse = false;    // people see it only where a row has it
 };
 
 // Rows under a header, two spaces between columns, no spaces at line ends. Nothing is ever cut.
@@ -56,8 +57,9 @@ class Table {
     Tone tone = Tone::kPlain;
   };
 
+  std::vector<std::size_t> visible() const;  // of shown_
   std::string title_of(std::size_t column) const;
-  std::string render_row(const std::vector<Cell>& cells) const;
+  std::string render_row(const std::vector<Cell>& cells, std::span<const std::size_t> visible) const;
   std::string render_note(const Line& line) const;
   std::string render_ids() const;
   std::string render_csv() const;
@@ -66,6 +68,7 @@ class Table {
   Canvas canvas_;
   std::vector<std::size_t> shown_;  // indices of columns_, in the order of the rows
   std::vector<std::size_t> widths_;
+  std::vector<bool> known_;  // whether a row has something there
   std::vector<Line> lines_;
 };
 

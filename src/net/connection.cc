@@ -1,6 +1,7 @@
 #include "net/connection.h"
 
 #include <linux/sockios.h>
+#include <openssl/ssl.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -28,6 +29,7 @@
 #include "net/listen.h"
 #include "net/problem.h"
 #include "net/socket_stream.h"
+#include "net/tls_greeting.h"
 
 namespace tangram::net {
 namespace {
@@ -41,14 +43,11 @@ constexpr std::size_t kChunkBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kFirstReadBytes = 4096;
 constexpr std::size_t kLingerBytesMax = std::size_t{64} * 1024 * 1024;
 
-// Of a record of TLS: its type, two bytes of version, two of length.
-constexpr int kRecordHeadBytes = 5;
-constexpr unsigned char kHandshakeRecord = 22;
-constexpr std::size_t kRecordBytesMax = kRecordHeadBytes + 16'384 + 2'048;
-
-bool is_letter(unsigned char byte) {
-  return byte >= 'A' && byte <= 'Z';
-}
+// Of TLS 1.3, that a peer may ask for between two requests. Each costs the I/O thread as much as a small
+// request, and no library asks before some hundred gigabytes.
+constexpr int kNewKeysMax = 32;
+// How often the kernel is asked whether a peer is still there that has said more than was asked of it.
+constexpr std::chrono::seconds kHangUpLook{1};
 
 Method to_method(http::verb verb) {
   // Not a switch: the library knows some thirty verbs, and -Wswitch-enum wants each of them named.
@@ -60,10 +59,6 @@ Method to_method(http::verb verb) {
     if (verb == known) return method;
   }
   return Method::kOther;
-}
-
-bool safe_in_header(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
 
 // A line break in a header would let whoever chose the value write a second answer.
@@ -81,17 +76,6 @@ Response too_large(std::size_t bytes_max) {
   return problem(413, "http.body.too_large",
                  "the request body is larger than " + std::to_string(bytes_max) + " bytes",
                  "send less at once");
-}
-
-Response memory_full(const ServerLimits& limits) {
-  Response response =
-      problem(429, "http.bytes.exceeded",
-              "requests and answers of this caller that are under way take more than " +
-                  std::to_string(limits.bytes_per_share_max) + " bytes, or those of all take more than " +
-                  std::to_string(limits.bytes_max),
-              "read the answers that are waiting, and send less at once");
-  response.headers.set("Retry-After", "1");
-  return response;
 }
 
 // `fault`: what the head itself was found to be wrong in, or empty.
@@ -114,6 +98,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
         limits_(context.limits),
         stream_(context.io),
         signal_(context.io),
+        look_(context.io),
         deadline_(context.io),
         buffer_(limits_.header_bytes_max + kChunkBytesMax),
         peer_(std::move(arrival.peer)),
@@ -218,7 +203,11 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // TLS one has to read, and what comes is the beginning of the next request.
   void watch_peer() {
     if (!is_local()) {
-      if (buffer_.size() == 0) read_ahead();
+      if (buffer_.size() == 0) {
+        read_ahead();
+      } else {
+        look_for_hang_up();
+      }
       return;
     }
     if (watching_) return;
@@ -228,6 +217,24 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
                                   self->watching_ = false;
                                   if (!error) self->peer_has_gone();
                                 });
+  }
+
+  // Behind the beginning of the next request, reading on would have no end.
+  void look_for_hang_up() {
+    if (looking_) return;
+    looking_ = true;
+    look_.expires_after(kHangUpLook);
+    look_.async_wait([weak = weak_from_this()](const error_code& error) {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->looking_ = false;
+      if (error || !self->exchange_) return;
+      if (has_hung_up(self->stream_.socket().native_handle())) {
+        self->peer_has_gone();
+      } else {
+        self->look_for_hang_up();
+      }
+    });
   }
 
   void peer_has_gone() {
@@ -248,6 +255,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
                               if (error) {
                                 self->peer_has_gone();
                               } else {
+                                if (self->exchange_) self->look_for_hang_up();
                                 self->signal();
                               }
                             });
@@ -272,7 +280,9 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
         co_await answer_garbage(error, scanner.fault());
         co_return;
       }
-      if (auto refusal = framing_problem(headers_of(parser), parser.get().version())) {
+      const Headers headers = headers_of(parser);
+      wants_continue_ = wants_continue(headers, parser.get().version());
+      if (auto refusal = framing_problem(headers, parser.get().version())) {
         co_await write_last(std::move(*refusal));
         co_return;
       }
@@ -280,30 +290,6 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       end_exchange();
       if (!go_on) co_return;
     }
-  }
-
-  // True when the first record of TLS is there as a whole. Nothing is spent on a peer before that: the kernel
-  // does not even wake us for one that sends byte by byte.
-  asio::awaitable<bool> first_record_arrives() {
-    const int fd = stream_.socket().native_handle();
-    std::array<unsigned char, kRecordHeadBytes> head{};
-    for (const bool whole : {false, true}) {
-      const std::size_t length =
-          whole ? kRecordHeadBytes + std::size_t{head[3]} * 256 + head[4] : head.size();
-      // No record is longer, and the kernel could not wake us for more than its buffer holds.
-      if (length > kRecordBytesMax) co_return false;
-      error_code error;
-      while (!error && arrived(fd) < length) {
-        want_bytes(fd, length);
-        co_await stream_.socket().async_wait(asio::socket_base::wait_read,
-                                             asio::redirect_error(asio::use_awaitable, error));
-        if (has_hung_up(fd)) co_return false;
-      }
-      if (error || recv(fd, head.data(), head.size(), MSG_PEEK) != ssize_t{kRecordHeadBytes}) co_return false;
-      if (head[0] != kHandshakeRecord) break;
-    }
-    want_bytes(fd, 1);
-    co_return head[0] == kHandshakeRecord || is_letter(head[0]);
   }
 
   // Waits until a handshake with this network may begin. False: it may not, or nobody is there any more.
@@ -318,8 +304,24 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     co_return !aborted_ && !has_hung_up(stream_.socket().native_handle());
   }
 
+  // Called by the library for each message that it reads or writes.
+  static void hear_of_tls(int is_written, int /*version*/, int type, const void* bytes, std::size_t length,
+                          SSL* /*tls*/, void* self) {
+    const bool new_keys = is_written == 0 && type == SSL3_RT_HANDSHAKE && length > 0 &&
+                          *static_cast<const unsigned char*>(bytes) == SSL3_MT_KEY_UPDATE;
+    if (new_keys) static_cast<HttpConnection*>(self)->count_new_keys();
+  }
+
+  void count_new_keys() {
+    if (++new_keys_ != kNewKeysMax) return;
+    // Not from inside the library's call.
+    asio::post(context_.io, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->abort();
+    });
+  }
+
   asio::awaitable<bool> shake_hands() {
-    const bool arrived = co_await first_record_arrives();
+    const bool arrived = co_await greeting_arrives(stream_.socket());
     if (!arrived) co_return false;
     unsigned char first_byte = 0;
     if (recv(stream_.socket().native_handle(), &first_byte, 1, MSG_PEEK) == 1 && is_letter(first_byte)) {
@@ -333,6 +335,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     context_.table.set_progress(ticket_, ConnectionTable::Progress::kShakingHands);
     error_code error;
     auto& tls = stream_.secure(tls_->current());
+    SSL_set_msg_callback(tls.native_handle(), &HttpConnection::hear_of_tls);
+    SSL_set_msg_callback_arg(tls.native_handle(), this);
     co_await tls.async_handshake(asio::ssl::stream_base::server,
                                  asio::redirect_error(asio::use_awaitable, error));
     context_.table.set_progress(ticket_, ConnectionTable::Progress::kSecure);
@@ -381,7 +385,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   asio::awaitable<error_code> read_body(Parser& parser) {
     error_code error;
     deadline_.set(limits_.body_time);
-    if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+    if (wants_continue_) {
       static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
       co_await asio::async_write(stream_, asio::buffer(kContinue),
                                  asio::redirect_error(asio::use_awaitable, error));
@@ -449,6 +453,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // False: the connection has ended.
   asio::awaitable<bool> answer_request(Parser& parser) {
     version_ = parser.get().version();
+    new_keys_ = 0;
     keep_alive_ = parser.keep_alive();
     head_only_ = parser.get().method() == http::verb::head;
     auto request = to_request(parser);
@@ -654,6 +659,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   const ServerLimits& limits_;
   SocketStream stream_;
   asio::steady_timer signal_;
+  asio::steady_timer look_;
   Deadline deadline_;
   beast::flat_buffer buffer_;
   const Peer peer_;
@@ -667,11 +673,14 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   std::string lane_ = "unknown";
   error_code read_error_;
   unsigned version_ = 11;
+  int new_keys_ = 0;  // since the last request
+  bool wants_continue_ = false;
   bool keep_alive_ = true;
   bool head_only_ = false;
   bool chunked_ = true;
   bool signaled_ = false;
   bool watching_ = false;
+  bool looking_ = false;
   bool reading_ahead_ = false;
   bool peer_gone_ = false;
   bool draining_ = false;

@@ -181,4 +181,15 @@ Response refusal_answer(ConnectionTable::Verdict verdict, const std::string& sha
   return response;
 }
 
+Response memory_full(const ServerLimits& limits) {
+  Response response =
+      problem(429, "http.bytes.exceeded",
+              "requests and answers of this caller that are under way take more than " +
+                  std::to_string(limits.bytes_per_share_max) + " bytes, or those of all take more than " +
+                  std::to_string(limits.bytes_max),
+              "read the answers that are waiting, and send less at once");
+  response.headers.set("Retry-After", "1");
+  return response;
+}
+
 }  // namespace tangram::net

@@ -100,4 +100,7 @@ class ConnectionTable {
 Response refusal_answer(ConnectionTable::Verdict verdict, const std::string& share,
                         const ServerLimits& limits);
 
+// The answer to a request that reserve() has no room for.
+Response memory_full(const ServerLimits& limits);
+
 }  // namespace tangram::net

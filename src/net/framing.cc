@@ -86,6 +86,13 @@ HeadScanner::Verdict HeadScanner::scan(std::string_view so_far) {
   return Verdict::kMore;
 }
 
+bool wants_continue(const Headers& headers, unsigned version) {
+  if (version < 11) return false;
+  const auto expected = elements(headers, "Expect");
+  return std::any_of(expected.begin(), expected.end(),
+                     [](std::string_view one) { return same_ignoring_case(one, "100-continue"); });
+}
+
 std::optional<Response> framing_problem(const Headers& headers, unsigned version) {
   for (const std::string_view name : kSingle) {
     const auto is_it = [name](const Headers::Field& field) { return same_ignoring_case(field.name, name); };

@@ -39,4 +39,7 @@ class HeadScanner {
 // it sends the body. The connection must be closed behind it. `version`: 10 or 11.
 std::optional<Response> framing_problem(const Headers& headers, unsigned version);
 
+// Whether the sender waits for 100 before it sends its body. HTTP/1.0 knows no such answer.
+bool wants_continue(const Headers& headers, unsigned version);
+
 }  // namespace tangram::net

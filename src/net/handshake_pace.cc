@@ -7,15 +7,14 @@
 namespace tangram::net {
 namespace {
 
-constexpr std::size_t kForgetAbove = 256;
+constexpr std::chrono::milliseconds kLook{100};
 
 }  // namespace
 
 HandshakePace::HandshakePace(std::size_t per_second)
     : space_(std::chrono::duration_cast<Clock::duration>(std::chrono::seconds(1)) /
              static_cast<std::int64_t>(std::max<std::size_t>(per_second, 1))),
-      space_of_all_(space_ / static_cast<std::int64_t>(kNetworks)),
-      forget_above_(kForgetAbove) {
+      half_of_all_(space_ * 2 / static_cast<std::int64_t>(kNetworks)) {
   TG_ASSERT(per_second > 0, "a pace is above zero");
 }
 
@@ -26,25 +25,27 @@ std::optional<HandshakePace::Clock::duration> HandshakePace::wait_of(Paced paced
 
 std::optional<HandshakePace::Clock::duration> HandshakePace::begin(std::string_view network,
                                                                    Clock::time_point now) {
+  forget_old(now);
   const auto found = networks_.find(network);
-  const auto own = found == networks_.end() ? Clock::duration::zero() : wait_of(found->second, now);
-  const auto of_all = wait_of(all_, now);
-  if (!own || !of_all) return std::nullopt;
-  all_ = std::max(all_, now) + space_of_all_;
-  if (found != networks_.end()) {
-    found->second = std::max(found->second, now) + space_;
+  const bool is_new = found == networks_.end();
+  const auto wait = wait_of(is_new ? new_ : found->second, now);
+  if (!wait) return std::nullopt;
+  const auto among = static_cast<std::int64_t>(networks_.size() + (is_new ? 1 : 0));
+  const Clock::duration space = std::max(space_, half_of_all_ * among);
+  if (is_new) {
+    new_ = std::max(new_, now) + half_of_all_;
+    networks_.emplace(network, now + space);
   } else {
-    forget_rested(now);
-    networks_.emplace(network, now + space_);
+    found->second = std::max(found->second, now) + space;
   }
-  return std::max(*own, *of_all);
+  return wait;
 }
 
-// What is left had a handshake in the last seconds, of which there are few: the pace of all bounds them.
-void HandshakePace::forget_rested(Clock::time_point now) {
-  if (networks_.size() < forget_above_) return;
-  std::erase_if(networks_, [now](const auto& entry) { return entry.second <= now; });
-  forget_above_ = std::max(kForgetAbove, 2 * networks_.size());
+// What is left had a handshake in the last seconds, of which there are few: the paces bound them.
+void HandshakePace::forget_old(Clock::time_point now) {
+  if (now < look_at_) return;
+  look_at_ = now + kLook;
+  std::erase_if(networks_, [now](const auto& entry) { return entry.second + kMemory <= now; });
 }
 
 }  // namespace tangram::net

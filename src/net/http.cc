@@ -71,6 +71,10 @@ bool same_ignoring_case(std::string_view a, std::string_view b) {
                     [](char x, char y) { return lower(x) == lower(y); });
 }
 
+bool safe_in_header(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
+}
+
 std::string_view to_string(Method method) {
   switch (method) {
     case Method::kGet:

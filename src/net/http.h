@@ -24,6 +24,9 @@ std::string_view to_string(Method method);
 // As HTTP compares names of fields, codings and schemes: letters of ASCII without regard to case.
 bool same_ignoring_case(std::string_view a, std::string_view b);
 
+// Without what would end the line.
+bool safe_in_header(std::string_view text);
+
 // Header fields in the order of arrival; names compare without regard to case.
 class Headers {
  public:

@@ -32,8 +32,10 @@ using boost::system::error_code;
 // Connections that only wait for their refusal to be read. Beyond, a stranger is cut without a word.
 constexpr std::size_t kRefusalsMax = 64;
 constexpr std::chrono::milliseconds kAcceptRetry{100};
-// Accepted before other work has its turn again.
-constexpr int kAcceptsAtOnce = 64;
+constexpr std::chrono::seconds kWarnAgain{30};
+// Accepted before other work has its turn again: each costs, with the stranger that it pushes out, as much as
+// several answers, and a crowd must not hold up who is there already.
+constexpr int kAcceptsAtOnce = 4;
 
 }  // namespace
 
@@ -44,6 +46,7 @@ struct HttpServer::Impl {
     std::shared_ptr<TlsContext> tls;
     asio::posix::stream_descriptor acceptor;
     asio::steady_timer retry;  // accept again after a lack of descriptors
+    asio::steady_timer::time_point warn_at{};
 
     Door(asio::io_context& io, Listener on, const Endpoint& endpoint)
         : listener(std::move(on)), acceptor(io), retry(io) {
@@ -123,18 +126,28 @@ struct HttpServer::Impl {
       if (fd >= 0) {
         welcome(door, fd);
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        log::warn("http: cannot accept a connection: " + errno_text(errno));
+        warn_of_lack(door, errno);
         door.retry.expires_after(kAcceptRetry);
         door.retry.async_wait([this, &door](const error_code& error) {
           if (!error && !stopping) wait_for_peers(door);
         });
         return;
       } else if (errno == EAGAIN) {
-        break;
+        wait_for_peers(door);
+        return;
       }
       // Anything else is the fault of one peer (ECONNABORTED and kin): on to the next.
     }
-    wait_for_peers(door);
+    asio::post(io, [this, &door] {
+      if (!stopping) accept_some(door);
+    });
+  }
+
+  static void warn_of_lack(Door& door, int error) {
+    const auto now = asio::steady_timer::clock_type::now();
+    if (now < door.warn_at) return;
+    door.warn_at = now + kWarnAgain;
+    log::warn("http: cannot accept a connection: " + errno_text(error));
   }
 
   void welcome(const Door& door, int fd) {

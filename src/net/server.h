@@ -56,8 +56,8 @@ struct ServerLimits {
   // whoever holds the most is closed for a newcomer; when there is none, the newcomer is answered 503.
   std::size_t connections_reserved = 16;
   // Of TLS and one network: an IPv4 address, the first half of an IPv6 address; of all together four times as
-  // many, and twice as many at once after a rest. Beyond it they take their turn, and when that would be more
-  // than a second away the connection is closed.
+  // many (net/handshake_pace.h), and twice as many at once after a rest. Beyond it they take their turn, and
+  // when that would be more than a second away the connection is closed.
   std::size_t handshakes_per_second = 100;
   // Bodies of requests from their header to their answer, and answers until they are read: of one share, and
   // of all. More is answered 429.

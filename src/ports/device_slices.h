@@ -76,11 +76,13 @@ constexpr bool is_slice_id(std::uint32_t physical_id, std::uint32_t id) {
 
 // The file in which the vendor's library remembers slices, to cut them again after a boot.
 struct RecoverFile {
-  enum class State : std::uint8_t { kUnknown, kSound, kDamaged, kUnwritable };
+  // kDamaged: its text is none that the library takes. kNotPlain: a link or anything else that is no plain
+  // file. kExposed: others than root may read or write it.
+  enum class State : std::uint8_t { kUnknown, kSound, kDamaged, kUnwritable, kNotPlain, kExposed };
 
   State state = State::kUnknown;
   std::string path;
-  std::string why;                // kDamaged, kUnwritable
+  std::string why;                // all but kUnknown and kSound
   std::int32_t error_number = 0;  // kUnwritable: errno
 };
 

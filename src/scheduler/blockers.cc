@@ -22,6 +22,13 @@ class Finder {
       : state_(state), spec_(spec), reason_(reason) {}
 
   std::optional<Blocker> find() const {
+    std::optional<Blocker> blocker = look();
+    if (blocker) tell_grant(state_, spec_, demand().need, *blocker);
+    return blocker;
+  }
+
+ private:
+  std::optional<Blocker> look() const {
     switch (reason_) {
       case ReasonCode::kQuotaNpus:
       case ReasonCode::kQuotaMemoryTotal:
@@ -62,7 +69,6 @@ class Finder {
     return std::nullopt;
   }
 
- private:
   Demand demand() const { return demand_of(state_, spec_.request, spec_.bandwidth_bps); }
 
   template <class Look>
@@ -250,6 +256,40 @@ Blocker capacity_blocker(const CoreState& state, ReasonCode reason, const Need& 
     }
   }
   return blocker;
+}
+
+void tell_grant(const CoreState& state, const JobSpec& spec, const Need& need, Blocker& blocker) {
+  const Fleet& fleet = state.fleet;
+  // The other limits are of what is asked for, or of jobs, whatever they come to.
+  const Countable counted = countable_of(blocker.reason).value_or(Countable::kRunningJobs);
+  const bool is_of_size =
+      counted == Countable::kNpus || counted == Countable::kMemoryTotal || counted == Countable::kAiCores;
+  const bool is_of_quota = blocker.tenant.valid();
+  if (is_of_quota && !is_of_size) return;
+  // The charge that the blocker speaks of, if it is of a quota.
+  const auto is_meant = [&](const Amounts& charge) {
+    return !is_of_quota || charge[index_of(counted)] == blocker.asked;
+  };
+  if (need.is_slice()) {
+    for (const SliceOffer& offer : fleet.offers(ask_of(need))) {
+      if (!is_meant(charge_on(state, offer, spec.bandwidth_bps))) continue;
+      blocker.granted = Granted{{}, offer.grant.memory, offer.grant.ai_cores};
+      if (offer.is_whole()) return;
+      const SliceSize& size = fleet.rules().order(offer.chip).sizes()[offer.grant.size];
+      blocker.granted->template_name = fleet.rules().model(offer.chip).templates[size.variants.front()].name;
+      return;
+    }
+    return;
+  }
+  if (!is_of_quota || counted != Countable::kMemoryTotal) return;
+  for (std::uint32_t kind = need.first_kind; kind < fleet.kind_count(); ++kind) {
+    if (fleet.kind(kind).present_on_node_max < spec.request.npus) continue;
+    if (!is_meant(charge_on(fleet, kind, spec.request, spec.bandwidth_bps))) continue;
+    const Bytes asked = spec.request.memory_per_npu;
+    if (asked.count > 0 && asked < fleet.kind(kind).memory)
+      blocker.granted = Granted{{}, fleet.kind(kind).memory, fleet.kind(kind).ai_cores};
+    return;
+  }
 }
 
 std::optional<Blocker> Scheduler::blocker(const JobSpec& spec, ReasonCode reason) const {

@@ -38,6 +38,9 @@ class Candidates {
 // Those NPUs: how many there are, held, free, not healthy. Without holders.
 Blocker capacity_blocker(const CoreState& state, ReasonCode reason, const Need& need);
 
+// Says in the blocker what the request comes to (Blocker::granted).
+void tell_grant(const CoreState& state, const JobSpec& spec, const Need& need, Blocker& blocker);
+
 // What a group that fits no limit on any kind, but each limit on some kind, would charge there: calls
 // `visit(charge)` for each kind that could hold the request.
 template <class Visit>

@@ -20,7 +20,7 @@ std::string amount_text(Dimension dimension, std::int64_t amount) {
     case Dimension::kMemoryTotal:
       return format_bytes(Bytes(amount));
     case Dimension::kAiCores:
-      return std::to_string(amount) + " AI cores";
+      return std::to_string(amount) + (amount == 1 ? " AI core" : " AI cores");
     case Dimension::kRunningJobs:
       return std::to_string(amount) + (amount == 1 ? " running job" : " running jobs");
     case Dimension::kRunTime:
@@ -345,6 +345,17 @@ class CheckInput {
                 {{"requested", std::int64_t{request.npus}}, {"limit", std::int64_t{most}}});
   }
 
+  // Whether there is an NPU with that much that is not cut: whole NPUs would do then.
+  bool whole_has(const Request& request) const {
+    const Fleet& fleet = state_.fleet;
+    for (std::uint32_t kind = 0; kind < fleet.kind_count(); ++kind) {
+      const Fleet::Kind& one = fleet.kind(kind);
+      if (one.present > 0 && one.memory >= request.memory_per_npu && one.ai_cores >= request.ai_cores)
+        return true;
+    }
+    return false;
+  }
+
   // Above all that any NPU has which can be cut: a slice is never of two.
   Result<void> slice_too_large(const Request& request, ReasonCode reason) const {
     const Fleet& fleet = state_.fleet;
@@ -360,7 +371,9 @@ class CheckInput {
       return fail(Code::kPolicyRefused, std::string(token(reason)),
                   "a slice is of one NPU, and none that can be cut has more than " + format_bytes(memory) +
                       "; the job asks for " + format_bytes(request.memory_per_npu),
-                  "ask for at most --slice " + format_bytes(memory) + ", or for whole NPUs (--npus)",
+                  whole_has(request)
+                      ? "ask for at most --slice " + format_bytes(memory) + ", or for whole NPUs (--npus)"
+                      : "ask for at most --slice " + format_bytes(memory),
                   {{"requested", request.memory_per_npu.count}, {"limit", memory.count}});
     }
     return fail(Code::kPolicyRefused, std::string(token(reason)),
@@ -369,7 +382,9 @@ class CheckInput {
                            format_bytes(request.memory_per_npu) + " has more than "
                      : std::string("a slice is of one NPU, and none that can be cut has more than ")) +
                     std::to_string(cores) + " AI cores; the job asks for " + std::to_string(request.ai_cores),
-                "ask for at most " + std::to_string(cores) + " AI cores, or for whole NPUs (--npus)",
+                whole_has(request)
+                    ? "ask for at most " + std::to_string(cores) + " AI cores, or for whole NPUs (--npus)"
+                    : "ask for at most " + std::to_string(cores) + " AI cores",
                 {{"requested", std::int64_t{request.ai_cores}}, {"limit", std::int64_t{cores}}});
   }
 

@@ -106,7 +106,7 @@ class CheckDecision {
   }
 
   static std::string size_text(Bytes memory, std::int32_t cores) {
-    return format_bytes(memory) + " and " + std::to_string(cores) + " AI cores";
+    return format_bytes(memory) + " and " + std::to_string(cores) + (cores == 1 ? " AI core" : " AI cores");
   }
 
   const CoreState& state_;

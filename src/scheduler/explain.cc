@@ -2,11 +2,11 @@
 // said.
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "base/invariant.h"
 #include "scheduler/blockers.h"
+#include "scheduler/ends.h"
 #include "scheduler/judge.h"
 #include "scheduler/place.h"
 #include "scheduler/replay.h"
@@ -41,6 +41,7 @@ class Explainer {
     add_quota_blockers(verdict);
     add_capacity_blocker(verdict);
     rank_blockers(verdict);
+    for (Blocker& blocker : blockers_) tell_grant(state_, job_.spec, group_.need, blocker);
     find_remedies(explanation);
     explanation.blockers = std::move(blockers_);
     TG_ASSERT(!explanation.blockers.empty(), "a job that waits has a reason");
@@ -144,6 +145,7 @@ class Explainer {
 
   void find_remedies(Explanation& explanation) {
     std::vector<Remedy>& remedies = explanation.remedies;
+    try_returns(remedies);
     try_ends(remedies);
     try_fewer_npus(remedies);
     try_less_memory(remedies);
@@ -160,19 +162,17 @@ class Explainer {
     if (remedies.size() > kRemediesMax) remedies.resize(kRemediesMax);
   }
 
+  // The fewest jobs, of equally few the cheapest (EndChooser); where one look is not enough to know them,
+  // those that hold what is missing, one more at a time.
   void try_ends(std::vector<Remedy>& remedies) {
-    const std::vector<JobId> candidates = blockers_.front().holders;
-    for (std::size_t i = 0; i < std::min(candidates.size(), kSinglesMax); ++i) {
-      if (add_if_ended(remedies, {candidates[i]})) return;
+    const EndChooser chooser(state_, now_, group_.need, candidates_, active_);
+    for (std::vector<JobId>& jobs : chooser.sets(blockers_.front(), kSinglesMax)) {
+      if (add_if_ended(remedies, std::move(jobs))) return;
     }
-    if (const std::vector<JobId> together =
-            group_.need.is_slice() ? fewest_on_one_npu() : fewest_on_one_node();
-        together.size() > 1 && add_if_ended(remedies, together)) {
-      return;
-    }
-    for (std::size_t count = 2; count <= candidates.size(); ++count) {
-      const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(count);
-      if (add_if_ended(remedies, {candidates.begin(), end})) return;
+    const std::vector<JobId> holders = blockers_.front().holders;
+    for (std::size_t count = 1; count <= holders.size(); ++count) {
+      const auto end = holders.begin() + static_cast<std::ptrdiff_t>(count);
+      if (add_if_ended(remedies, {holders.begin(), end})) return;
     }
   }
 
@@ -186,99 +186,15 @@ class Explainer {
     return true;
   }
 
-  // The fewest jobs whose end frees enough NPUs on one node.
-  std::vector<JobId> fewest_on_one_node() const {
-    const Fleet& fleet = state_.fleet;
-    std::vector<JobId> best;
-    for (std::uint32_t node = 0; node < fleet.node_count(); ++node) {
-      const std::vector<JobId> jobs = fewest_on(NodeIndex(node));
-      if (!jobs.empty() && (best.empty() || jobs.size() < best.size())) best = jobs;
-    }
-    return best;
-  }
-
-  // Jobs whose end frees NPUs together: one that has whole ones, or all those with slices of one NPU.
-  struct Holding {
-    std::vector<JobId> jobs;
-    std::int64_t npus = 0;
-    TimeMs end;  // of the last
-  };
-
-  std::vector<JobId> fewest_on(NodeIndex node) const {
-    const Fleet& fleet = state_.fleet;
-    const std::int64_t wanted = job_.spec.request.npus;
-    std::int64_t free = 0;
-    std::vector<Holding> holdings;
-    for (const NpuIndex index : fleet.npus_of(node)) {
-      const Fleet::Npu& npu = fleet.npu(index);
-      if (!candidates_.contains(npu)) continue;
-      if (npu.is_idle() && npu.report.health == Health::kOk) ++free;
-      Holding holding;
-      if (npu.job.valid()) {
-        const JobRecord& job = state_.queue.job(state_.queue.known_job(npu.job));
-        if (job.first_npu != index) continue;  // counted with its first
-        holding = {{npu.job}, static_cast<std::int64_t>(fleet.held_from(index).size()), latest_end(job)};
-      } else if (npu.report.strays.empty()) {
-        for (const Fleet::Slice& slice : npu.slices) {
-          holding.jobs.push_back(slice.job);
-          const JobRecord& job = state_.queue.job(state_.queue.known_job(slice.job));
-          holding.end = std::max(holding.end, latest_end(job));
-        }
-        holding.npus = 1;
-      }
-      if (!holding.jobs.empty()) holdings.push_back(std::move(holding));
-    }
-    std::stable_sort(holdings.begin(), holdings.end(), [](const Holding& a, const Holding& b) {
-      const auto cost = [](const Holding& h) { return static_cast<std::int64_t>(h.jobs.size()); };
-      return std::tuple(cost(a), -a.npus, a.end) < std::tuple(cost(b), -b.npus, b.end);
-    });
-    std::vector<JobId> jobs;
-    for (const Holding& holding : holdings) {
-      if (free >= wanted) break;
-      free += holding.npus;
-      jobs.insert(jobs.end(), holding.jobs.begin(), holding.jobs.end());
-    }
-    if (free < wanted) jobs.clear();
-    return jobs;
-  }
-
-  // The fewest jobs with slices of one NPU whose end makes room for the slice that is asked for.
-  std::vector<JobId> fewest_on_one_npu() const {
-    const Fleet& fleet = state_.fleet;
-    std::vector<JobId> best;
-    for (std::uint32_t i = 0; i < fleet.npu_count(); ++i) {
-      const Fleet::Npu& npu = fleet.npu(NpuIndex(i));
-      if (!candidates_.contains(npu)) continue;
-      std::vector<std::tuple<std::int64_t, TimeMs, JobId>> order;
-      for (const Fleet::Slice& slice : npu.slices) {
-        const JobRecord& job = state_.queue.job(state_.queue.known_job(slice.job));
-        order.emplace_back(-std::int64_t{slice.placement.ai_cores}, latest_end(job), slice.job);
-      }
-      std::sort(order.begin(), order.end());
-      std::vector<JobId> jobs;
-      for (const auto& [cores, end, job] : order) {
-        jobs.push_back(job);
-        if (!best.empty() && jobs.size() >= best.size()) break;
-        if (!fleet.fits_without(NpuIndex(i), candidates_.offers(), jobs)) continue;
-        drop_needless(NpuIndex(i), jobs);
-        best = jobs;
-        break;
-      }
-    }
-    return best;
-  }
-
-  // Those that need not end after all.
-  void drop_needless(NpuIndex npu, std::vector<JobId>& jobs) const {
-    for (std::size_t i = 0; i < jobs.size();) {
-      std::vector<JobId> fewer = jobs;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (state_.fleet.fits_without(npu, candidates_.offers(), fewer)) {
-        jobs = std::move(fewer);
-      } else {
-        ++i;
-      }
-    }
+  // Only what nobody uses: the rest is somebody's.
+  void try_returns(std::vector<Remedy>& remedies) {
+    const std::vector<ResidualSlice>& residual = blockers_.front().residual;
+    if (blockers_.front().reason != ReasonCode::kSlicesResidual || !replay_.starts_if_returned()) return;
+    Remedy remedy;
+    remedy.kind = Remedy::Kind::kSlicesReturned;
+    remedy.slices = residual;
+    remedy.starts = true;
+    remedies.push_back(std::move(remedy));
   }
 
   void try_fewer_npus(std::vector<Remedy>& remedies) {

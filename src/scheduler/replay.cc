@@ -79,6 +79,24 @@ bool Replay::starts_if_ended(std::span<const JobId> jobs) {
   return starts;
 }
 
+bool Replay::starts_if_returned() {
+  if (!has_question()) return false;
+  const Fleet before = state_.fleet;
+  for (std::uint32_t i = 0; i < before.node_count(); ++i) {
+    NodeReported report;
+    report.node = before.node_name(NodeIndex(i));
+    for (const NpuIndex npu : before.npus_of(NodeIndex(i))) {
+      if (before.npu(npu).report.health == Health::kAbsent) continue;
+      report.npus.push_back(before.npu(npu).report);
+      std::erase_if(report.npus.back().strays, [](const StraySlice& stray) { return stray.residual; });
+    }
+    state_.fleet.report(report);
+  }
+  const bool starts = starts_now();
+  state_.fleet = before;
+  return starts;
+}
+
 bool Replay::starts_with(const Request& request) {
   if (!has_question()) return false;
   const JobRecord before = state_.queue.job(job_);

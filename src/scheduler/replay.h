@@ -23,6 +23,7 @@ class Replay {
 
   // Each: whether the job would start at once. False as well when no question is left.
   bool starts_if_ended(std::span<const JobId> jobs);
+  bool starts_if_returned();  // all slices that nobody holds and nothing uses
   bool starts_with(const Request& request);
   bool starts_with_limit(TenantId tenant, Dimension dimension, std::int64_t limit);
 

@@ -50,6 +50,13 @@ struct ResidualSlice {
   StraySlice slice;
 };
 
+// What a request is given, and charged for, that asks for less than that.
+struct Granted {
+  std::string template_name;  // of a slice; empty: whole NPUs
+  Bytes memory;               // nominal; of a whole NPU what it has to give
+  std::int32_t ai_cores = 0;
+};
+
 // One thing that stands in a job's way, with its numbers.
 struct Blocker {
   ReasonCode reason = ReasonCode::kNone;
@@ -65,19 +72,28 @@ struct Blocker {
   std::vector<ResidualSlice> residual;   // of those, slices that nobody holds, at most 16
   JobId kept_for;                        // kNpusKept, kQuotaKept
   std::vector<JobId> holders;            // who holds what is missing, first to end first, at most 16
+  // The smallest that the request comes to, behind `asked` if that is of a quota. Of a request for a slice;
+  // of one for whole NPUs where their memory is charged and is more than was asked for.
+  std::optional<Granted> granted;
 };
 
 // Something that would let the job start, replayed on a copy of the state before it is offered.
 struct Remedy {
   enum class Kind : std::uint8_t {
-    kJobsEnd,       // these running jobs end (or are cancelled)
-    kWaitForLimit,  // running jobs end at their time limits: starts at `at`
-    kFewerNpus,     // ask for `npus` instead
-    kLessMemory,    // ask for `memory_per_npu` instead
-    kRaiseQuota,    // the limit of `tenant` in `dimension` raised to `limit`
+    // These running jobs end (or are cancelled): the fewest that will do. Of equally few those of the lowest
+    // priorities, then those that lose the least work (AI cores held, each for the time since the start),
+    // then
+    // those that hold the fewest AI cores, then those that have to end first, then the lowest ids.
+    kJobsEnd,
+    kWaitForLimit,    // running jobs end at their time limits: starts at `at`
+    kFewerNpus,       // ask for `npus` instead
+    kLessMemory,      // ask for `memory_per_npu` instead
+    kRaiseQuota,      // the limit of `tenant` in `dimension` raised to `limit`
+    kSlicesReturned,  // these, which nobody holds and nothing uses, are returned
   };
   Kind kind = Kind::kJobsEnd;
   std::vector<JobId> jobs;
+  std::vector<ResidualSlice> slices;
   TimeMs at;
   std::int32_t npus = 0;
   Bytes memory_per_npu;

@@ -39,6 +39,11 @@ Result<void> check_name(const char* field, const std::string& name) {
   return bad_value(field, quoted(name), "at most 64 bytes long");
 }
 
+Result<void> check_memory(const char* field, Bytes value) {
+  if (value.count >= 0 && value.count <= kMemoryMax) return {};
+  return bad_value(field, format_bytes(value), "between 0 and " + format_bytes(Bytes(kMemoryMax)));
+}
+
 bool is_known(Health health) {
   switch (health) {
     case Health::kUnknown:
@@ -90,7 +95,7 @@ Result<void> check_values(const NodeReported& reported) {
 
 Result<void> check_values(const NpuReport& npu) {
   TG_TRY_VOID(check_name("npus.chip", npu.chip));
-  TG_TRY_VOID(check_range("npus.memory", npu.memory.count, 0, kMemoryMax));
+  TG_TRY_VOID(check_memory("npus.memory", npu.memory));
   TG_TRY_VOID(check_range("npus.aiCores", npu.ai_cores, 0, kAiCoresMax));
   if (!is_known(npu.health)) return bad_value("npus.health", "unknown", "one of the known states");
   TG_TRY_VOID(check_name("npus.templateSet", npu.template_set));
@@ -110,8 +115,8 @@ Result<void> check_values(const SlicePlacement& slice) {
   if (slice.template_name.empty()) return bad_value("slice.template", "empty", "the name of a template");
   TG_TRY_VOID(check_name("slice.template", slice.template_name));
   TG_TRY_VOID(check_range("slice.vgroup", slice.vgroup, kNoVgroup, kSlicesPerChipMax - 1));
-  TG_TRY_VOID(check_range("slice.memory", slice.memory.count, 0, kMemoryMax));
-  TG_TRY_VOID(check_range("slice.usableMemory", slice.usable_memory.count, 0, kMemoryMax));
+  TG_TRY_VOID(check_memory("slice.memory", slice.memory));
+  TG_TRY_VOID(check_memory("slice.usableMemory", slice.usable_memory));
   return check_range("slice.aiCores", slice.ai_cores, 0, kAiCoresMax);
 }
 
@@ -136,8 +141,8 @@ Result<void> check_values(const JobSpec& spec) {
   if (spec.request.has_parts()) return bad_value("request", "a handle of parts", "a request");
   const bool is_slice = spec.request.kind == RequestKind::kSlice;
   TG_TRY_VOID(check_range("npus", spec.request.npus, 1, is_slice ? 1 : kNpusPerJobMax));
-  TG_TRY_VOID(check_range("memory", spec.request.memory_per_npu.count, 0, kMemoryMax));
-  TG_TRY_VOID(check_range("aiCores", spec.request.ai_cores, 0, kAiCoresMax));
+  TG_TRY_VOID(check_memory(is_slice ? "slice.memory" : "memory", spec.request.memory_per_npu));
+  TG_TRY_VOID(check_range(is_slice ? "slice.aiCores" : "aiCores", spec.request.ai_cores, 0, kAiCoresMax));
   TG_TRY_VOID(check_range("corePercent", spec.request.core_percent, 0, 100));
   TG_TRY_VOID(check_range("bandwidth", spec.bandwidth_bps, 0, kBandwidthMax));
   TG_TRY_VOID(check_range("timeLimit", spec.time_limit_ms, 1, kUnlimited));

@@ -14,6 +14,7 @@ namespace {
 
 // Says more of an error than the core can.
 using Reword = std::function<Error(Error)>;
+using TellGrant = std::function<void(const State&, wire::JobView&)>;
 
 // One document on a copy of the state; on success, the record that was applied, if one was needed.
 struct Applied {
@@ -107,7 +108,7 @@ Result<JobId> record_job(Transaction& transaction, const Options& options, const
 }
 
 Answer submit_all(Transaction& transaction, const Options& options, const Caller& caller,
-                  const SubmitRequest& request, const Reword& reword) {
+                  const SubmitRequest& request, const Reword& reword, const TellGrant& tell_grant) {
   if (!request.idempotency_key.empty()) {
     if (const auto* before = transaction.state().answer(caller.uid, caller.token, request.idempotency_key)) {
       if (before->request_hash == request.request_hash) return {before->status, before->body};
@@ -134,10 +135,14 @@ Answer submit_all(Transaction& transaction, const Options& options, const Caller
   const State& state = transaction.state();
   if (request.submissions.batch) {
     wire::SubmitAnswer items;
-    for (const auto& job : jobs) items.items.push_back(decided_view(state, job, caller.language));
+    for (const auto& job : jobs) {
+      items.items.push_back(decided_view(state, job, caller.language));
+      if (items.items.back()) tell_grant(state, *items.items.back());
+    }
     answer = {200, wire::write(items)};
   } else {
-    const auto view = decided_view(state, jobs.front(), caller.language);
+    auto view = decided_view(state, jobs.front(), caller.language);
+    if (view) tell_grant(state, *view);
     answer = view ? Answer{201, wire::write(*view)} : problem(view.error(), caller.language);
   }
   if (recorded && !request.idempotency_key.empty()) {
@@ -205,8 +210,12 @@ void Service::submit(const Caller& caller, SubmitRequest request, std::function<
   }
   impl_->command<Answer>(
       [this, caller, request = std::move(request)](Transaction& transaction) -> Result<Answer> {
-        return submit_all(transaction, impl_->options, caller, request,
-                          [this](Error error) { return impl_->reword_unsupported(std::move(error)); });
+        return submit_all(
+            transaction, impl_->options, caller, request,
+            [this](Error error) { return impl_->reword_unsupported(std::move(error)); },
+            [this, &caller](const State& state, wire::JobView& view) {
+              impl_->tell_grant(state, view, caller.language);
+            });
       },
       [done = std::move(done), language = caller.language](Result<Answer> answer) {
         done(answer ? std::move(*answer) : problem(answer.error(), language));

@@ -47,6 +47,8 @@ class Fields {
     return {};
   }
 
+  bool are_given() const { return node_.IsDefined(); }
+
   // Calls `take` with the text of the field if it is there.
   Result<void> scalar(const std::string& name, const std::function<Result<void>(const std::string&)>& take) {
     known_.insert(name);
@@ -216,7 +218,7 @@ Result<void> read_devices(Fields fields, Config& config) {
   TG_TRY_VOID(fields.absolute_path("library", config.device_library));
   TG_TRY_VOID(fields.absolute_path("directory", config.device_directory));
   TG_TRY_VOID(fields.absolute_path("driver", config.driver_directory));
-  TG_TRY_VOID(fields.text("group", config.device_group, 32));
+  TG_TRY_VOID(fields.text("group", config.options.device_group.name, 32));
   TG_TRY_VOID(fields.duration("scanInterval", config.options.scan_interval_ms, 100));
   TG_TRY_VOID(fields.duration("lostAfter", config.options.lost_after_ms, 0));
   TG_TRY(std::vector<Fields> mounts, fields.list("mounts", 64));
@@ -470,7 +472,9 @@ Result<void> read_all(Fields fields, Config& config) {
       fields.scalar("logLevel", [&](const std::string& v) { return read_level(v, config.log_level); }));
   TG_TRY_VOID(read_listen(fields, config));
   TG_TRY_VOID(read_audit(fields.inside("audit"), config.audit));
-  TG_TRY_VOID(read_devices(fields.inside("devices"), config));
+  Fields devices = fields.inside("devices");
+  config.options.device_group.has_section = devices.are_given();
+  TG_TRY_VOID(read_devices(std::move(devices), config));
   TG_TRY_VOID(read_jobs(fields.inside("jobs"), config.options));
   TG_TRY_VOID(read_slices(fields.inside("slices"), config));
   TG_TRY_VOID(read_limits(fields.inside("limits"), config.options, config.api));
@@ -505,6 +509,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   Config config;
   config.places = places_below(root);
   config.places.config = file;
+  config.options.device_group.file = file;
   config.audit.file = config.places.audit;
   if (text.size() > kFileBytesMax) {
     return fail(Code::kInvalidArgument, "config.syntax", file + " is larger than 1 MiB");

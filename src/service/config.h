@@ -68,7 +68,6 @@ struct Config {
   std::string device_library;  // empty: where a driver installs it
   std::string device_directory = "/dev";
   std::string driver_directory = "/usr/local/Ascend/driver";
-  std::string device_group = "HwHiAiUser";
   std::vector<DriverMount> mounts;
   std::string chips_file;  // empty: the built-in chips alone; load_config() reads it into options.chips
   log::Level log_level = log::Level::kInfo;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "wire/doctor_texts.h"
+
 namespace tangram::service {
 namespace {
 
@@ -17,6 +19,19 @@ std::string name_of_group(gid_t id) {
   group* found = nullptr;
   if (getgrgid_r(id, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
   return found->gr_name;
+}
+
+bool group_may_open(const ClosedDevice& node) {
+  return (node.mode & (S_IRGRP | S_IWGRP)) == (S_IRGRP | S_IWGRP) && !node.group.empty();
+}
+
+// A daemon that is root gives each job a uid of its own, which no group lists.
+std::string setting_command(const std::string& group, const DeviceGroupSetting& setting) {
+  const std::string restart = " && " + std::string(wire::doctor::kRestartDaemon);
+  if (!setting.has_section) {
+    return "printf '\\ndevices: {group: " + group + "}\\n' >> " + setting.file + restart;
+  }
+  return "${EDITOR:-vi} " + setting.file + restart + "  # devices.group: " + group;
 }
 
 }  // namespace
@@ -44,6 +59,23 @@ std::vector<ClosedDevice> closed_devices(const std::string& directory,
     closed.push_back({path, node.st_uid, name_of_group(node.st_gid), node.st_mode & 07777U});
   }
   return closed;
+}
+
+std::string opening_command(const std::vector<ClosedDevice>& closed, uid_t user, const Options& options) {
+  const ClosedDevice& first = closed.front();
+  std::string paths;
+  for (const ClosedDevice& node : closed) paths += " " + node.path;
+  const bool by_group = group_may_open(first);
+  if (options.own_uid != 0) {
+    return by_group ? "usermod -aG " + first.group + " \"$(id -nu " + std::to_string(user) + ")\""
+                    : "chmod a+rw" + paths;
+  }
+  // The daemon looks the group up when it starts.
+  if (by_group && first.group == options.device_group.name) return std::string(wire::doctor::kRestartDaemon);
+  // No job is ever in root's group.
+  if (by_group && first.group != "root") return setting_command(first.group, options.device_group);
+  if (options.device_groups.empty()) return "chmod a+rw" + paths;
+  return "chgrp " + options.device_group.name + paths + " && chmod g+rw" + paths;
 }
 
 std::vector<gid_t> own_groups() {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "service/options.h"
+
 namespace tangram::service {
 
 struct ClosedDevice {
@@ -29,6 +31,9 @@ bool may_open(const struct stat& node, const JobUser& user);
 // there is left out.
 std::vector<ClosedDevice> closed_devices(const std::string& directory,
                                          const std::vector<std::uint32_t>& physical_ids, const JobUser& user);
+
+// The command after which jobs can open what is closed to that user. `closed`: not empty.
+std::string opening_command(const std::vector<ClosedDevice>& closed, uid_t user, const Options& options);
 
 // Of this process.
 std::vector<gid_t> own_groups();

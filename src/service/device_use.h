@@ -19,6 +19,13 @@ namespace tangram::service {
 std::optional<Bytes> memory_used_by(const DeviceReadings& readings, std::uint32_t physical_id,
                                     const std::string& job);
 
+// Takes into DeviceReadings::idle_use what this look shows of it.
+void note_idle_use(DeviceReadings& readings);
+
+// What a program finds that has the whole of that NPU: its memory without what the device's own system takes,
+// in whole MiB. None: not known; so of an NPU that is cut, and where the driver does not list processes.
+std::optional<Bytes> usable_whole(const DeviceReadings& readings, std::uint32_t physical_id);
+
 // The attempts to which the processes on the devices belong, by pid; those of nobody are left out. None: that
 // cannot be told here. Asks the executor.
 std::optional<std::map<std::int64_t, AttemptKey>> find_owners(const Executor& executor,

@@ -139,6 +139,7 @@ DeviceLook DeviceWatch::look() {
   now.began = pace_.now();
   auto scan = devices_.scan();
   DeviceLook before = last();
+  now.readings.idle_use = std::move(before.readings.idle_use);
   if (scan) {
     slices_.look(slices_began, *scan);
     now.readings.slices_for_containers = scan->slices_for_containers;
@@ -148,6 +149,7 @@ DeviceLook DeviceWatch::look() {
     now.readings.driver_version = std::move(scan->driver_version);
     now.readings.driver = std::move(scan->driver);
     now.readings.npus = std::move(scan->npus);
+    note_idle_use(now.readings);
     now.readings.owners = find_owners(executor_, now.readings.npus);
   } else {
     now.readings.reason = scan.error().reason;

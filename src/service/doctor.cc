@@ -28,8 +28,9 @@ constexpr std::string_view kUpgradeDriver = "./Ascend-hdk-*-npu-driver_*.run --u
 
 class Diagnosis {
  public:
-  Diagnosis(const State& state, const DeviceReadings& readings, Language language)
+  Diagnosis(const State& state, const Options& options, const DeviceReadings& readings, Language language)
       : core_(state.core()),
+        options_(options),
         own_slices_(own_slices(state)),
         readings_(readings),
         language_(language),
@@ -73,6 +74,16 @@ class Diagnosis {
         add(Severity::kError, "doctor.recover.damaged",
             wire::fill(say::kFileDamaged, language_, {{"path", file.path}, {"why", told(file.why)}}),
             "mv " + file.path + " " + file.path + ".damaged");
+        return;
+      case RecoverFile::State::kNotPlain:
+        add(Severity::kWarning, "doctor.recover.not_plain",
+            wire::fill(say::kFileNotPlain, language_, {{"why", told(file.why)}}),
+            "mv " + file.path + " " + file.path + ".away");
+        return;
+      case RecoverFile::State::kExposed:
+        add(Severity::kWarning, "doctor.recover.exposed",
+            wire::fill(say::kFileExposed, language_, {{"path", file.path}, {"why", told(file.why)}}),
+            "chown " + std::to_string(options_.own_uid) + " " + file.path + " && chmod 600 " + file.path);
         return;
       case RecoverFile::State::kUnwritable:
         add(Severity::kError, "doctor.recover.unwritable",
@@ -196,16 +207,14 @@ class Diagnosis {
     for (const ClosedDevice& node : walls.closed_devices) paths += (paths.empty() ? "" : " ") + node.path;
     std::array<char, 8> mode{};
     std::snprintf(mode.data(), mode.size(), "%04o", first.mode);
-    const std::string user = std::to_string(walls.closed_to);
-    const bool group_may = (first.mode & (S_IRGRP | S_IWGRP)) == (S_IRGRP | S_IWGRP) && !first.group.empty();
     add(Severity::kError, "doctor.devices.closed",
         wire::fill(say::kClosedDevices, language_,
-                   {{"user", user},
+                   {{"user", std::to_string(walls.closed_to)},
                     {"paths", paths},
                     {"owner", std::to_string(first.owner)},
                     {"group", first.group.empty() ? "-" : std::string_view(first.group)},
                     {"mode", mode.data()}}),
-        group_may ? "usermod -aG " + first.group + " \"$(id -nu " + user + ")\"" : "chmod a+rw " + paths);
+        opening_command(walls.closed_devices, walls.closed_to, options_));
   }
 
   void look_at_slices(const NpuView& npu, const DeviceNpu& reading, const NpuCuts& cuts) {
@@ -214,6 +223,14 @@ class Diagnosis {
       const bool residual = slice.standing == wire::SliceStanding::kResidual;
       const std::string id = std::to_string(*slice.id);
       const std::string npu_id = std::to_string(npu.report.physical_id);
+      if (is_unseen(slice, &reading)) {
+        FindingView& checked = add(Severity::kNotice, "doctor.slices.checked",
+                                   wire::fill(say::kChecked, language_, {{"slice", id}, {"npu", npu_id}}),
+                                   "tangram slices " + npu_id);
+        checked.npu = npu.report.physical_id;
+        checked.slice = slice.id;
+        continue;
+      }
       FindingView& finding = add(
           residual ? Severity::kWarning : Severity::kNotice,
           residual ? "doctor.slices.residual" : "doctor.slices.foreign",
@@ -245,8 +262,8 @@ class Diagnosis {
     std::string templates;
     std::optional<std::uint32_t> strange;  // the last that is no job's: the first to go
     for (const CutSlice& slice : cuts.slices) {
-      templates +=
-          (templates.empty() ? "" : ", ") + (slice.template_name.empty() ? "-" : slice.template_name);
+      if (!templates.empty()) templates += language_ == Language::kChinese ? "、" : ", ";
+      templates += slice.template_name.empty() ? "-" : slice.template_name;
       if (slice.standing != wire::SliceStanding::kHeld && slice.id) strange = slice.id;
     }
     const std::string id = std::to_string(npu.report.physical_id);
@@ -280,6 +297,7 @@ class Diagnosis {
   }
 
   const Scheduler& core_;
+  const Options& options_;
   const OwnSlices own_slices_;
   const DeviceReadings& readings_;
   const Language language_;
@@ -291,7 +309,7 @@ class Diagnosis {
 
 wire::DoctorView make_diagnosis(const State& state, const Options& options, const DeviceReadings& readings,
                                 const MachineWalls& walls, Language language) {
-  Diagnosis diagnosis(state, readings, language);
+  Diagnosis diagnosis(state, options, readings, language);
   diagnosis.look_at_driver();
   diagnosis.look_at_recover_file();
   diagnosis.look_at_npus();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "service/events.h"
 #include "wire/event.h"
 
 namespace tangram::service {
@@ -24,16 +25,40 @@ bool type_matches(std::string_view wanted, std::string_view type) {
 
 }  // namespace
 
+bool JobTrack::is_of_health(const NewEvent& event) {
+  return is(event, EventType::kNpuHealth) || is(event, EventType::kNpuGone) ||
+         is(event, EventType::kNpuAppeared);
+}
+
+bool JobTrack::is_of_slice(const NewEvent& event) const {
+  return event.group == topic_ && (is(event, EventType::kSliceMade) || is(event, EventType::kSliceReturned));
+}
+
+void JobTrack::note(const NewEvent& own) {
+  if (is(own, EventType::kJobSubmitted)) group_ = own.group;
+  if (is(own, EventType::kJobSubmitted) || is(own, EventType::kJobRequeued)) {
+    queued_ = true;
+  } else if (!is(own, EventType::kJobForgotten)) {
+    queued_ = false;
+  }
+  if (is(own, EventType::kJobStarting)) {
+    held_.clear();
+    const auto started = wire::read_event_view(own.body);
+    if (!started) return;
+    has_slice_ = !started->template_name.empty();
+    for (const std::uint32_t npu : started->npus) held_.push_back(npu_topic(npu));
+  } else if (is(own, EventType::kJobRequeued) || is(own, EventType::kJobEnded)) {
+    held_.clear();
+  }
+}
+
 bool JobTrack::passes(const NewEvent& event) {
   if (event.topic == topic_) {
-    if (is(event, EventType::kJobSubmitted)) group_ = event.group;
-    if (is(event, EventType::kJobSubmitted) || is(event, EventType::kJobRequeued)) {
-      queued_ = true;
-    } else if (!is(event, EventType::kJobForgotten)) {
-      queued_ = false;
-    }
+    note(event);
     return true;
   }
+  if (is_of_slice(event)) return true;
+  if (is_of_health(event)) return std::find(held_.begin(), held_.end(), event.topic) != held_.end();
   return queued_ && !group_.empty() && event.topic == group_;
 }
 

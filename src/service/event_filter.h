@@ -11,8 +11,8 @@
 
 namespace tangram::service {
 
-// Follows one job through the events in their order: its own ones, and while it is in the queue those of the
-// jobs that wait with it.
+// Follows one job through the events in their order: its own ones, while it is in the queue those of the jobs
+// that wait with it, those of its slices, and while it holds NPUs what happens to their health.
 class JobTrack {
  public:
   // `group`: the topic of those that wait with it, empty while it is not known.
@@ -21,13 +21,24 @@ class JobTrack {
 
   const std::string& topic() const { return topic_; }
   const std::string& group() const { return group_; }
-  bool queued() const { return queued_; }  // after the events so far
+  // After the events so far.
+  bool queued() const { return queued_; }
+  const std::vector<std::string>& held() const { return held_; }  // topics of the NPUs that it has
+  bool has_slice() const { return has_slice_; }                   // of the attempt that runs, or ran last
   bool passes(const NewEvent& event);
+  // What happens to an NPU, whoever holds it.
+  static bool is_of_health(const NewEvent& event);
+  // Of a slice that was cut for the job.
+  bool is_of_slice(const NewEvent& event) const;
 
  private:
+  void note(const NewEvent& own);
+
   std::string topic_;
   std::string group_;
   bool queued_;
+  std::vector<std::string> held_;
+  bool has_slice_ = false;
 };
 
 struct EventFilter {

@@ -360,7 +360,8 @@ class Narrator {
       view.job.clear();
       view.attempt = 0;
     }
-    tell_job(std::move(view), npu_topic(entry.physical_id));
+    tell(std::move(view), npu_topic(entry.physical_id), before_.path, before_.tenant_name,
+         job_topic(entry.job));
   }
 
   void tell_health(EventType type, const std::string& node, const NpuReport& now, const NpuReport* was) {

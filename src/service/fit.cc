@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "service/granted.h"
 #include "service/submission.h"
 #include "wire/sentences.h"
 #include "wire/slice_texts.h"
@@ -35,98 +36,9 @@ std::optional<JobStarted> find_start(Scheduler& core, JobId job, TimeMs now) {
   return std::nullopt;
 }
 
-std::string asked_text(const Request& request, Language language) {
-  if (request.ai_cores == 0) return format_bytes(request.memory_per_npu);
-  const std::string memory = format_bytes(request.memory_per_npu);
-  const std::string cores = std::to_string(request.ai_cores);
-  if (request.memory_per_npu.count == 0) return wire::fill(say::kAskedCores, language, {{"cores", cores}});
-  return wire::fill(say::kAskedBoth, language, {{"memory", memory}, {"cores", cores}});
-}
-
-// "vir02 or vir02_1c".
-std::string one_of(const std::vector<std::string>& templates, Language language) {
-  std::string text;
-  for (const std::string& name : templates)
-    text = text.empty() ? name : wire::fill(say::kOr, language, {{"one", text}, {"other", name}});
-  return text;
-}
-
-// What a slice comes to, and why.
-std::string granted_text(const Request& request, const SliceOption& option, const std::string& templates,
-                         Language language) {
-  const SliceGrant& grant = option.grant;
-  const std::string asked = asked_text(request, language);
-  const std::string memory = format_bytes(grant.memory);
-  const std::string cores = std::to_string(grant.ai_cores);
-  if (grant.kind == SliceGrant::Kind::kWhole) {
-    return wire::fill(say::kBecomesWhole, language,
-                      {{"chip", option.chip}, {"memory", memory}, {"cores", cores}, {"asked", asked}});
-  }
-  std::string why = grant.why == SliceGrant::Why::kAsAsked
-                        ? std::string(say::kAsAsked.in(language))
-                        : wire::fill(say::kRoundedUp, language, {{"asked", asked}});
-  if (grant.usable_is_below({request.memory_per_npu, request.ai_cores})) {
-    const std::string need = format_bytes(request.memory_per_npu);
-    why = wire::fill(say::kUsableIsBelow, language, {{"why", why}, {"asked", need}});
-  }
-  return wire::fill(say::kTemplateGranted, language,
-                    {{"template", templates},
-                     {"cores", cores},
-                     {"memory", memory},
-                     {"usable", format_bytes(grant.usable_memory)},
-                     {"why", why}});
-}
-
-// Chips differ in size under the same names of templates.
-bool is_given(const Scheduler& core, const JobStarted& start, const SliceOption& option) {
-  const auto npu = core.npu(start.npus.front());
-  if (npu && npu->report.chip != option.chip) return false;
-  if (!start.slice) {
-    return option.grant.kind == SliceGrant::Kind::kWhole &&
-           (!npu || npu->report.memory == option.grant.memory);
-  }
-  const auto& names = option.templates;
-  return std::find(names.begin(), names.end(), start.slice->template_name) != names.end() &&
-         start.slice->memory == option.grant.memory && start.slice->ai_cores == option.grant.ai_cores;
-}
-
-std::string slice_granted(const Scheduler& core, const Request& request, const JobStarted* start,
-                          Language language) {
-  const std::vector<SliceOption> options = core.slice_options(request);
-  const auto given = std::find_if(options.begin(), options.end(), [&](const SliceOption& option) {
-    return start == nullptr || is_given(core, *start, option);
-  });
-  if (given == options.end()) return {};
-  const bool placed = start != nullptr && start->slice;
-  return granted_text(request, *given,
-                      placed ? start->slice->template_name : one_of(given->templates, language), language);
-}
-
-std::string whole_granted(const Scheduler& core, const Request& request, const JobStarted* start,
-                          Language language) {
-  if (start == nullptr || start->npus.empty()) {
-    const std::string count = std::to_string(request.npus);
-    return wire::fill(request.npus == 1 ? say::kOneWholeOf : say::kWholeOf, language,
-                      {{"count", count}, {"memory", format_bytes(request.memory_per_npu)}});
-  }
-  const auto first = core.npu(start->npus.front());
-  const NpuReport report = first ? first->report : NpuReport();
-  const std::string memory = format_bytes(report.memory);
-  const std::string cores = std::to_string(report.ai_cores);
-  if (start->npus.size() == 1) {
-    return wire::fill(say::kOneWholeGranted, language,
-                      {{"chip", report.chip}, {"memory", memory}, {"cores", cores}});
-  }
-  const std::string npus =
-      wire::format_amount(Dimension::kNpus, static_cast<std::int64_t>(start->npus.size()), language);
-  return wire::fill(say::kWholeGranted, language,
-                    {{"npus", npus}, {"chip", report.chip}, {"memory", memory}, {"cores", cores}});
-}
-
-std::string granted(const Scheduler& core, const Request& request, const JobStarted* start,
+std::string granted(const Scheduler& core, const FitQuestion& question, const Placement& placement,
                     Language language) {
-  return request.kind == RequestKind::kSlice ? slice_granted(core, request, start, language)
-                                             : whole_granted(core, request, start, language);
+  return granted_text(core, question.spec.request, placement, usable_by(core, question.readings), language);
 }
 
 void answer_now(const Scheduler& core, const FitQuestion& question, const JobStarted& start,
@@ -137,7 +49,8 @@ void answer_now(const Scheduler& core, const FitQuestion& question, const JobSta
     const auto npu = core.npu(index);
     if (!npu) continue;
     view.npus.push_back(npu->report.physical_id);
-    npus += (npus.empty() ? "" : ", ") + std::to_string(npu->report.physical_id);
+    if (!npus.empty()) npus += say::kComma.in(language);
+    npus += std::to_string(npu->report.physical_id);
   }
   if (start.slice) {
     view.slice.emplace();
@@ -147,14 +60,14 @@ void answer_now(const Scheduler& core, const FitQuestion& question, const JobSta
     view.slice->ai_cores = start.slice->ai_cores;
     if (start.slice->vgroup != kNoVgroup) view.slice->vgroup = start.slice->vgroup;
   }
-  view.granted = granted(core, question.spec.request, &start, language);
+  view.granted = granted(core, question, {start.npus, start.slice}, language);
   view.verdict = wire::fill(say::kFitsNow, language, {{"npus", npus}});
 }
 
 void answer_later(const Scheduler& core, const FitQuestion& question, const wire::Names& names, TimeMs now,
                   Language language, wire::FitView& view) {
   view.answer = wire::FitAnswer::kLater;
-  view.granted = granted(core, question.spec.request, nullptr, language);
+  view.granted = granted(core, question, {}, language);
   view.verdict = say::kFitsReady.in(language);
   const auto explanation = core.explain(question.spec.id, now);
   if (!explanation) return;

@@ -18,6 +18,7 @@ struct FitQuestion {
   std::string tenant;
   std::optional<Error> refusal;  // it would be refused, and why
   std::shared_ptr<const Scheduler> core;
+  DeviceReadings readings;  // of the last look
 };
 
 // Every default resolved and every bound checked as for a lease. A viewer may ask for any tenant. Errors are

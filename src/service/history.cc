@@ -1,6 +1,9 @@
 #include "service/history.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <utility>
 
 #include "service/event_hub.h"
@@ -49,14 +52,20 @@ class Walk {
   bool last_page_ = false;
 };
 
-// When a job was in the queue.
-class QueueTimes {
+// When a job was in the queue, and which NPUs it had when: what others' events mean to it.
+class JobTimes {
  public:
-  static Result<QueueTimes> of(Store& store, JobTrack track) {
+  // From when on, and until when, events of an NPU may concern the job.
+  struct Span {
+    EventCursor after;
+    EventCursor before{std::numeric_limits<std::uint64_t>::max(), 0};
+  };
+
+  static Result<JobTimes> of(Store& store, JobTrack track) {
     EventRange own;
     own.topic = track.topic();
     Walk walk(store, own);
-    QueueTimes times;
+    JobTimes times;
     while (times.changes_.size() < kScannedMax) {
       TG_TRY(const StoredEvent* const stored, walk.peek());
       if (stored == nullptr) break;
@@ -64,22 +73,71 @@ class QueueTimes {
       const bool is_first = times.changes_.empty();
       if (is_first)
         times.queued_before_ = stored->event.type != wire::to_string(wire::EventType::kJobSubmitted);
+      const std::vector<std::string> held = track.held();
       (void)track.passes(stored->event);
-      times.changes_.emplace_back(stored->cursor, track.queued());
+      times.changes_.push_back({stored->cursor, track.queued(), track.held()});
+      for (const std::string& topic : track.held()) times.open(topic, stored->cursor);
+      if (track.held().empty()) {
+        for (const std::string& topic : held) TG_TRY_VOID(times.close(store, track, topic, stored->cursor));
+      }
       walk.pop();
     }
     return times;
   }
 
-  bool contains(const EventCursor& cursor) const {
-    const auto later =
-        std::upper_bound(changes_.begin(), changes_.end(), cursor,
-                         [](const EventCursor& c, const auto& change) { return c < change.first; });
-    return later == changes_.begin() ? queued_before_ : std::prev(later)->second;
+  bool was_queued(const EventCursor& cursor) const {
+    const Change* change = last_before(cursor);
+    return change == nullptr ? queued_before_ : change->queued;
   }
+  bool held(const std::string& topic, const EventCursor& cursor) const {
+    const Change* change = last_before(cursor);
+    return change != nullptr &&
+           std::find(change->held.begin(), change->held.end(), topic) != change->held.end();
+  }
+  // By topic of the NPU.
+  const std::map<std::string, Span>& spans() const { return spans_; }
 
  private:
-  std::vector<std::pair<EventCursor, bool>> changes_;
+  struct Change {
+    EventCursor cursor;
+    bool queued = false;
+    std::vector<std::string> held;
+  };
+
+  const Change* last_before(const EventCursor& cursor) const {
+    const auto later =
+        std::upper_bound(changes_.begin(), changes_.end(), cursor,
+                         [](const EventCursor& c, const Change& change) { return c < change.cursor; });
+    return later == changes_.begin() ? nullptr : &*std::prev(later);
+  }
+
+  void open(const std::string& topic, const EventCursor& at) {
+    Span& span = spans_.try_emplace(topic, Span{at}).first->second;
+    span.before = Span().before;
+  }
+
+  // A slice is returned when its attempt has ended: its event is looked for so far behind that.
+  Result<void> close(Store& store, const JobTrack& track, const std::string& topic, const EventCursor& at) {
+    Span& span = spans_.at(topic);
+    span.before = behind(at);
+    if (!track.has_slice()) return {};
+    EventRange rest;
+    rest.topic = topic;
+    rest.after = at;
+    rest.limit = kPageMax;
+    TG_TRY(const StoredEvents stored, store.read_events(rest));
+    for (const StoredEvent& one : stored.events) {
+      span.before = behind(one.cursor);
+      const bool is_returned = one.event.type == wire::to_string(wire::EventType::kSliceReturned);
+      if (is_returned && track.is_of_slice(one.event)) return {};
+    }
+    // What has happened so far does not show it: it is still to come.
+    if (stored.events.size() < kPageMax) span.before = Span().before;
+    return {};
+  }
+
+  std::vector<Change> changes_;
+  std::map<std::string, Span> spans_;
   bool queued_before_ = true;
 };
 
@@ -108,16 +166,28 @@ Result<Walk*> next_of(std::vector<Walk>& walks, bool backwards) {
   return best;
 }
 
+bool concerns(const JobTrack& job, const JobTimes& times, const NewEvent& event, const EventCursor& cursor) {
+  if (event.topic == job.topic() || job.is_of_slice(event)) return true;
+  if (JobTrack::is_of_health(event)) return times.held(event.topic, cursor);
+  return event.topic == job.group() && times.was_queued(cursor);
+}
+
 }  // namespace
 
 Result<EventHistory> read_history(Store& store, EventFilter filter, const HistoryRange& range) {
   std::optional<JobTrack> job = std::exchange(filter.job, std::nullopt);
-  QueueTimes queued;
+  JobTimes times;
   std::vector<Walk> walks;
   if (job) {
-    TG_TRY(queued, QueueTimes::of(store, *job));
+    TG_TRY(times, JobTimes::of(store, *job));
     walks.emplace_back(store, range_of(range, job->topic()));
     if (!job->group().empty()) walks.emplace_back(store, range_of(range, job->group()));
+    for (const auto& [topic, span] : times.spans()) {
+      EventRange narrow = range_of(range, topic);
+      narrow.after = std::max(narrow.after, span.after);
+      narrow.before = std::min(narrow.before, span.before);
+      walks.emplace_back(store, std::move(narrow));
+    }
   } else {
     walks.emplace_back(store, range_of(range, std::exchange(filter.topic, {})));
   }
@@ -127,8 +197,8 @@ Result<EventHistory> read_history(Store& store, EventFilter filter, const Histor
     if (range.after) TG_TRY_VOID(check_kept(*range.after, walks.front().lost_through()));
     if (walk == nullptr) return history;
     TG_TRY(const StoredEvent* const stored, walk->peek());
-    const bool is_wanted = filter.passes(stored->event) &&
-                           (!job || stored->event.topic == job->topic() || queued.contains(stored->cursor));
+    const bool is_wanted =
+        filter.passes(stored->event) && (!job || concerns(*job, times, stored->event, stored->cursor));
     const EventCursor cursor = stored->cursor;
     if (is_wanted) history.events.push_back(stored->event.body);
     walk->pop();

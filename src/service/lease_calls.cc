@@ -95,6 +95,7 @@ std::optional<wire::LeaseView> Service::lease_view(const HeldLease& lease, wire:
     if (state.live(lease.job) == nullptr && !state.ended(lease.job)) return std::nullopt;
     wire::LeaseView found;
     found.job = make_job_view(state, lease.job, language);
+    impl_->tell_grant(state, found.job, language);
     return found;
   });
   if (!view) return std::nullopt;

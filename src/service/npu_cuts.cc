@@ -140,6 +140,11 @@ NpuCuts look_at_cuts(const OwnSlices& own, const CutRules& rules, const NpuView&
   return cuts;
 }
 
+bool is_unseen(const CutSlice& slice, const DeviceNpu* reading) {
+  return slice.standing == wire::SliceStanding::kResidual && slice.seen == nullptr && reading != nullptr &&
+         reading->slicing.slices.valid;
+}
+
 const DeviceNpu* find_reading(const DeviceReadings& readings, std::uint32_t physical_id) {
   const auto found = std::find_if(readings.npus.begin(), readings.npus.end(),
                                   [=](const DeviceNpu& npu) { return npu.physical_id == physical_id; });

@@ -47,6 +47,10 @@ OwnSlices own_slices(const State& state);
 NpuCuts look_at_cuts(const OwnSlices& own, const CutRules& rules, const NpuView& npu,
                      const DeviceNpu* reading);
 
+// Whether it is nobody's any more, and the last look does not show it: it is gone, unless a call that was cut
+// off makes it yet.
+bool is_unseen(const CutSlice& slice, const DeviceNpu* reading);
+
 // Of that NPU; null: the last look does not show it.
 const DeviceNpu* find_reading(const DeviceReadings& readings, std::uint32_t physical_id);
 

@@ -23,6 +23,14 @@ struct UidRange {
   std::uint32_t count = 10'000;
 };
 
+// Of the group that jobs are in besides their own, as the configuration has it. A group of that name may not
+// exist.
+struct DeviceGroupSetting {
+  std::string name = "HwHiAiUser";
+  std::string file;          // the configuration
+  bool has_section = false;  // it has a section `devices`
+};
+
 struct Options {
   std::string version = "0.1.0";
   std::string node = "localhost";
@@ -67,6 +75,7 @@ struct Options {
   UidRange uids;
   uid_t own_uid = 0;                 // of the daemon; not 0: every job runs as this user
   std::vector<gid_t> device_groups;  // groups that may open the device nodes
+  DeviceGroupSetting device_group;   // where that is set
   HostLimits host_defaults{4'000, Bytes::gib(16), 4'096};
   std::int64_t log_bytes_max = 64LL << 20;
   std::int64_t grace_ms = 10'000;

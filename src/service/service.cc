@@ -7,6 +7,7 @@
 #include "service/cutting.h"
 #include "service/doctor.h"
 #include "service/fit.h"
+#include "service/granted.h"
 #include "service/job_listing.h"
 #include "service/metrics.h"
 #include "service/node_report.h"
@@ -160,10 +161,36 @@ Error Service::Impl::reword_unsupported(Error error) {
   return error;
 }
 
-void Service::Impl::complete_unsupported(wire::ReasonView& reason, wire::Language language) {
-  if (reason.code != token(ReasonCode::kSliceUnsupported)) return;
-  const std::string why = why_none_is_cut();
-  if (!why.empty()) reason.message += ": " + wire::translated(why, language);
+std::string Service::Impl::complete_unsupported(wire::ReasonView& reason, wire::Language language) {
+  if (reason.code != token(ReasonCode::kSliceUnsupported)) return {};
+  std::string why = why_none_is_cut();
+  if (why.empty()) return {};
+  why = (language == wire::Language::kChinese ? "：" : ": ") + wire::translated(why, language);
+  reason.message += why;
+  return why;
+}
+
+void Service::Impl::complete_unsupported(std::vector<wire::ReasonView>& blockers, std::string& verdict,
+                                         wire::Language language) {
+  for (std::size_t i = 0; i < blockers.size(); ++i) {
+    const std::string why = complete_unsupported(blockers[i], language);
+    if (i == 0) verdict += why;  // which ends with the decisive one
+  }
+}
+
+void Service::Impl::tell_grant(const State& state, wire::JobView& view, wire::Language language) {
+  const auto id = parse_job_id(view.id);
+  const auto status = id ? state.core().job(*id) : std::nullopt;
+  if (!status) return;
+  const Request& request = status->spec.request;
+  if (request.kind != RequestKind::kSlice && status->npus.empty())
+    return;  // what it would get is what it asks for
+  std::optional<DeviceReadings> readings;
+  const auto usable = [&](NpuIndex npu) {
+    if (!readings) readings = current_look().readings;
+    return usable_by(state.core(), *readings)(npu);
+  };
+  view.granted = granted_text(state.core(), request, {status->npus, status->slice}, usable, language);
 }
 
 void Service::Impl::introduce() {
@@ -336,12 +363,13 @@ Result<wire::SlicesView> Service::slices(const Caller& caller, const SlicesQuery
 }
 
 Result<wire::FitView> Service::fit(const Caller& caller, const wire::LeaseRequest& request) const {
-  TG_TRY(const FitQuestion question,
-         impl_->cell.read_with_core([&](const State& state, const auto& copy_core) {
-           return resolve_fit(state, impl_->options, caller, request, copy_core);
-         }));
+  TG_TRY(FitQuestion question, impl_->cell.read_with_core([&](const State& state, const auto& copy_core) {
+    return resolve_fit(state, impl_->options, caller, request, copy_core);
+  }));
+  question.readings = impl_->current_look().readings;
+  if (question.refusal) question.refusal = impl_->reword_unsupported(*std::move(question.refusal));
   wire::FitView view = make_fit(question, names_in(impl_->cell, caller), impl_->clock.now(), caller.language);
-  for (wire::ReasonView& blocker : view.blockers) impl_->complete_unsupported(blocker, caller.language);
+  if (!question.refusal) impl_->complete_unsupported(view.blockers, view.verdict, caller.language);
   return view;
 }
 
@@ -402,7 +430,9 @@ Result<wire::JobView> Service::job(const Caller& caller, std::string_view refere
   auto view = impl_->cell.read([&](const State& state) -> Result<wire::JobView> {
     TG_TRY(const JobId job, find_job(state, caller, reference));
     rank = state.core().rank(job);
-    return make_job_view(state, job, caller.language);
+    wire::JobView found = make_job_view(state, job, caller.language);
+    impl_->tell_grant(state, found, caller.language);
+    return found;
   });
   if (!view) return view;
   if (auto& reason = view->reason) impl_->complete_unsupported(*reason, caller.language);
@@ -423,7 +453,7 @@ Result<wire::WhyView> Service::why(const Caller& caller, std::string_view refere
   if (explanation.position > 0) asked.view.position = explanation.position;
   wire::WhyView why = wire::make_why(std::move(asked.view), status->spec, explanation,
                                      names_in(impl_->cell, caller), caller.language);
-  for (wire::ReasonView& blocker : why.blockers) impl_->complete_unsupported(blocker, caller.language);
+  impl_->complete_unsupported(why.blockers, why.verdict, caller.language);
   return why;
 }
 

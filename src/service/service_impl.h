@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "service/attempts.h"
 #include "service/device_watch.h"
@@ -48,7 +49,12 @@ struct Service::Impl {
   std::string why_none_is_cut();
   // Says of a request for a slice where nothing can be cut why that is so; also of one that waits.
   Error reword_unsupported(Error error);
-  void complete_unsupported(wire::ReasonView& reason, wire::Language language);
+  // What was added to the message.
+  std::string complete_unsupported(wire::ReasonView& reason, wire::Language language);
+  void complete_unsupported(std::vector<wire::ReasonView>& blockers, std::string& verdict,
+                            wire::Language language);
+  // JobView::granted, for those who look at one job.
+  void tell_grant(const State& state, wire::JobView& view, wire::Language language);
 
   // Runs `use` as a command of the writer; `done` gets its result once that is durable.
   template <class T>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "service/cutting.h"
+#include "service/device_use.h"
 #include "service/npu_cuts.h"
 #include "wire/sentences.h"
 #include "wire/slice_texts.h"
@@ -47,6 +48,7 @@ class NpuSlices {
     view.mode = npu_.mode;
     if (report.ai_cores > 0) view.ai_cores = report.ai_cores;
     if (report.memory.count > 0) view.memory = report.memory;
+    view.usable_memory = usable_whole(readings_, report.physical_id);
     if (npu_.job.valid()) name_holder(npu_.job, view);
     view.offered = report.cuttable;
     for (const CutSlice& slice : cuts_.slices) view.slices.push_back(slice_view(slice));
@@ -81,6 +83,7 @@ class NpuSlices {
     view.template_name = slice.template_name;
     view.standing = slice.standing;
     if (slice.vgroup != kNoVgroup) view.vgroup = slice.vgroup;
+    view.unseen = is_unseen(slice, reading_);
     if (slice.seen != nullptr) {
       const SliceResources& resources = slice.seen->resources;
       if (resources.ai_cores_milli.valid) view.ai_cores = resources.ai_cores_milli.value / kMilli;
@@ -140,7 +143,7 @@ class NpuSlices {
   std::vector<wire::ReasonView> rules_broken_by(const SliceMix& mix) const {
     std::vector<wire::ReasonView> rules;
     for (const SliceViolation& violation : why_illegal(chip_->model, mix))
-      rules.push_back(wire::make_rule(chip_->model, violation, language()));
+      rules.push_back(wire::make_rule(chip_->model, violation, cuts_.mix, language()));
     return rules;
   }
 
@@ -175,24 +178,24 @@ class NpuSlices {
     const auto all = standing + static_cast<std::int64_t>(asked.size());
     if (asked.size() > static_cast<std::size_t>(kSlicesPerChipMax)) {
       const SliceViolation many{SliceRule::kSlices, ChipResource::kAiCores, 0, all, chip_->model.slices_max};
-      view.rules = {wire::make_rule(chip_->model, many, language())};
+      view.rules = {wire::make_rule(chip_->model, many, cuts_.mix, language())};
       return view;
     }
     SliceMix mix = cuts_.mix;
     std::string known;
-    for (const SliceTemplate& shape : chip_->model.templates)
-      known += (known.empty() ? "" : ", ") + shape.name;
+    for (const SliceTemplate& shape : chip_->model.templates) {
+      if (shape.offered) known.append(known.empty() ? "" : say::kComma.in(language())).append(shape.name);
+    }
     for (const std::string& name : asked) {
       const std::uint32_t shape = find_template(chip_->model, name);
-      if (shape < chip_->model.templates.size()) {
+      const bool is_known = shape < chip_->model.templates.size();
+      if (is_known && chip_->model.templates[shape].offered) {
         mix = with_slice(chip_->model, mix, shape);
         continue;
       }
-      view.rules.push_back(
-          wire::make_rule("slice.rule.no_template",
-                          wire::fill(say::kNoSuchTemplate, language(),
-                                     {{"template", name}, {"model", chip_->model.name}, {"known", known}}),
-                          language()));
+      view.rules.push_back(rule(is_known ? "slice.rule.not_given" : "slice.rule.no_template",
+                                is_known ? say::kNotGiven : say::kNoSuchTemplate,
+                                {{"template", name}, {"model", chip_->model.name}, {"known", known}}));
     }
     if (view.rules.empty()) view.rules = rules_broken_by(mix);
     view.legal = view.rules.empty();

@@ -54,8 +54,16 @@ std::optional<std::int32_t> vgroup_of(std::int32_t vgroup) {
   return vgroup;
 }
 
+bool does_not_show(const DeviceNpu* reading, std::uint32_t id) {
+  if (reading == nullptr || !reading->slicing.slices.valid) return false;
+  const std::vector<DeviceSlice>& slices = reading->slicing.slices.value;
+  return std::none_of(slices.begin(), slices.end(),
+                      [id](const DeviceSlice& slice) { return slice.id == id; });
+}
+
 // Those of jobs first. Whose they are is for who may see the job; that they are there is no secret.
-std::vector<wire::NpuSliceView> slices_of(const State& state, const Caller& caller, const NpuView& npu) {
+std::vector<wire::NpuSliceView> slices_of(const State& state, const Caller& caller, const NpuView& npu,
+                                          const DeviceNpu* reading) {
   const wire::Names names = names_of(state);
   std::vector<wire::NpuSliceView> slices;
   for (const NpuView::Slice& slice : npu.slices) {
@@ -82,6 +90,7 @@ std::vector<wire::NpuSliceView> slices_of(const State& state, const Caller& call
     const auto own = state.slices().find(stray.id);
     view.residual =
         own != state.slices().end() ? own->second.ended : stray.residual && stray.template_name.empty();
+    view.unseen = view.residual && !stray.template_name.empty() && does_not_show(reading, stray.id);
   }
   return slices;
 }
@@ -225,7 +234,7 @@ wire::StatusView make_status(const State& state, const Options& options, const C
       entry.slice_requested = slice_request_of(status->spec.request);
       entry.memory_used_by_job = memory_used_by(readings, entry.npu, entry.job);
     }
-    entry.slices = slices_of(state, caller, npu);
+    entry.slices = slices_of(state, caller, npu, reading == readings.npus.end() ? nullptr : &*reading);
     view.npus.push_back(std::move(entry));
   }
   view.jobs_running = static_cast<std::int64_t>(state.core().active_count());

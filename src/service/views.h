@@ -29,6 +29,8 @@ struct DeviceReadings {
   RecoverFile recover_file;            // as in DeviceScan
   Sample<bool> slices_for_containers;  // as in DeviceScan
   std::vector<DeviceNpu> npus;
+  // What was in use of an NPU's memory when a look last showed no process and no slice there, by physical id.
+  std::map<std::uint32_t, Bytes> idle_use;
   StandingRefusals refusals;  // of Slices, at the time of asking
   // Whose the processes on the NPUs are, by pid; those of nobody are left out. None: that cannot be told
   // here.

@@ -14,6 +14,8 @@ inline constexpr Text kDidYouMean{"did you mean: {text}", "您是不是要：{te
 inline constexpr Text kSeeHelp{"see: {command} --help", "参见：{command} --help"};
 inline constexpr Text kNoSuchOption{"'{word}' is no option of {command}", "“{word}” 不是 {command} 的选项"};
 inline constexpr Text kNeedsValue{"{option} needs a value", "{option} 需要一个值"};
+inline constexpr Text kValueBeforeDashes{"write {option} {value} in front of '--'",
+                                         "请将 {option} {value} 写在“--”之前"};
 inline constexpr Text kEmptyValue{"{option} must not be empty", "{option} 不能为空"};
 inline constexpr Text kEmptyValueHint{
     "is a variable of the shell not set? leave {option} out for its default",

@@ -94,13 +94,14 @@ inline constexpr Text kLease{"hold NPUs for a program of this session, or until 
                              "为当前会话中的程序持有 NPU，或持有到按下 Ctrl-C"};
 inline constexpr Text kLeaseMore{
     "The program runs here, as you, with ASCEND_RT_VISIBLE_DEVICES set to the NPUs; they are given back when "
-    "it ends, "
-    "and also when this command is killed. The exit code is the program's. A slice is held without a "
-    "program, "
-    "for a container: its device is /dev/vdavinci<id>, and 'tangram describe' tells the id.",
+    "it ends, and also when this command is killed. The exit code is the program's. A slice is held without "
+    "a program, for a container: its device is vdavinci<id> in the daemon's devices.directory (/dev), to be "
+    "given to the container as /dev/davinci<id>; 'tangram describe' tells the id.",
     "程序以您的身份在此运行，ASCEND_RT_VISIBLE_DEVICES 设为所持有的 "
-    "NPU；程序结束或本命令被杀死时归还。退出码为程序的退出码。切片只能不带程序持有，供容器使用：其设备为 "
-    "/dev/vdavinci<编号>，编号见 tangram describe。"};
+    "NPU；程序结束或本命令被杀死时归还。退出码为程序的退出码。切片只能不带程序持有，供容器使用：其设备为守护"
+    "进程 "
+    "devices.directory（/dev）中的 vdavinci<编号>，在容器中应为 /dev/davinci<编号>；编号见 tangram "
+    "describe。"};
 inline constexpr Text kLeaseProgram{"what to run here while the NPUs are held, behind --",
                                     "持有 NPU 期间在此运行的程序，写在 -- 之后"};
 

@@ -31,6 +31,9 @@ inline constexpr Text kResidual{
 inline constexpr Text kForeign{
     "slice {slice} ({template}) of NPU {npu} is not this daemon's, and its room is not offered",
     "NPU {npu} 的切片 {slice}（{template}）不属于此守护进程，其资源不能分配"};
+inline constexpr Text kChecked{
+    "slice {slice} of NPU {npu} is nobody's, and the last look does not show it: it is being checked",
+    "NPU {npu} 的切片 {slice} 无主，且最近一次查看没有看到它：正在确认"};
 inline constexpr Text kIllegal{
     "what stands on NPU {npu} ({templates}) is no mix that the catalogue knows for {model}: {why}",
     "NPU {npu} 上的切片（{templates}）不是目录中 {model} 的合法组合：{why}"};
@@ -47,6 +50,15 @@ inline constexpr Text kFileDamaged{
 inline constexpr Text kFileUnwritable{
     "the driver's memory of slices, {path}, cannot be written, so that cuts and returns may fail: {why}",
     "驱动记录切片的文件 {path} 无法写入，切分和归还可能失败：{why}"};
+inline constexpr Text kFileNotPlain{
+    "the driver's memory of slices is no plain file, so that the daemon takes nothing out of it, and cuts "
+    "may "
+    "fail: {why}",
+    "驱动记录切片的位置不是普通文件，守护进程不会从中删除记录，切分可能失败：{why}"};
+inline constexpr Text kFileExposed{
+    "the driver's memory of slices, {path}, is open to others than its user, who decide what a boot cuts: "
+    "{why}",
+    "驱动记录切片的文件 {path} 对其他用户开放，他们可以决定启动时切分什么：{why}"};
 inline constexpr Text kClosedDevices{
     "jobs run as user {user} and cannot open {paths} (owner {owner}, group {group}, mode {mode})",
     "任务以用户 {user} 运行，无法打开 {paths}（属主 {owner}，组 {group}，权限 {mode}）"};

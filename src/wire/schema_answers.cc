@@ -88,6 +88,9 @@ const Table<JobView>& job_view_table() {
                    "what it has of that NPU; left out: all of it, also where a slice was asked for and no "
                    "template is "
                    "large enough"),
+          optional("granted", &JobView::granted, text(),
+                   "what it has, or what one that waits for a slice would get: template or NPU, nominal and "
+                   "usable memory, and why; one sentence. Not in lists"),
           optional("labels", &JobView::labels, labels(), "free labels"),
           optional("command", &JobView::command, list(text(), kAny),
                    "for the operator and the own tenant only"),
@@ -149,6 +152,9 @@ const Table<NpuSliceView>& npu_slice_view_table() {
           optional("aiCores", &NpuSliceView::ai_cores, count(), "of a job's"),
           optional("id", &NpuSliceView::id, npu_id(), "vNPU id of the driver"),
           optional("residual", &NpuSliceView::residual, boolean(), "nobody's any more, and not returned yet"),
+          optional("unseen", &NpuSliceView::unseen, boolean(),
+                   "of those: the last look at the device does not show it; it is looked for again within "
+                   "seconds"),
           optional("tenant", &NpuSliceView::tenant, text(), "who holds it; left out: not for this caller"),
           optional("job", &NpuSliceView::job, text(), "id of its job"),
           optional("jobName", &NpuSliceView::job_name, text(), "its name"),

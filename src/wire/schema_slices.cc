@@ -103,6 +103,9 @@ const Table<StandingSliceView>& standing_slice_table() {
           optional("usableMemory", &View::usable_memory, bytes_text(0), "what a program inside finds"),
           optional("memoryUsed", &View::memory_used, bytes_text(0), "as the device reports it"),
           optional("vgroup", &View::vgroup, small_count(), "of a 310P"),
+          optional("unseen", &View::unseen, boolean(),
+                   "of a residual one: the last look at the device does not show it; it is looked for again "
+                   "within seconds"),
           optional("tenant", &View::tenant, text(), "who holds it; left out: not for this caller"),
           optional("job", &View::job, text(), "id of its job"),
           optional("jobName", &View::job_name, text(), "its name"),
@@ -160,6 +163,8 @@ const Table<NpuSlicesView>& npu_slices_table() {
           shown("mode", &View::mode, npu_mode_word(), "what it is used for"),
           optional("aiCores", &View::ai_cores, count(), "AI cores of the chip"),
           optional("memory", &View::memory, bytes_text(0), "device memory"),
+          optional("usableMemory", &View::usable_memory, bytes_text(0),
+                   "what a program finds that has all of it; left out: not known, or the NPU is cut"),
           optional("tenant", &View::tenant, text(), "who holds it whole; left out: not for this caller"),
           optional("job", &View::job, text(), "id of the job that holds it whole"),
           optional("jobName", &View::job_name, text(), "its name"),

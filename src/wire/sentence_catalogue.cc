@@ -95,6 +95,7 @@ constexpr Text kSentences[] = {
          "一个切片只属于一个 NPU，可切分的 NPU 最多有 {most}；任务请求 {memory}"},
     Text{"ask for at most --slice {most}, or for whole NPUs (--npus)",
          "--slice 不要超过 {most}，或请求整个 NPU（--npus）"},
+    Text{"ask for at most --slice {most}", "--slice 不要超过 {most}"},
     Text{"a slice is of one NPU, and none that can be cut and has {memory} has more than {most} AI cores; "
          "the job "
          "asks for {cores}",
@@ -102,6 +103,7 @@ constexpr Text kSentences[] = {
          "{cores} 个"},
     Text{"ask for at most {most} AI cores, or for whole NPUs (--npus)",
          "AI Core 不要超过 {most} 个，或请求整个 NPU（--npus）"},
+    Text{"ask for at most {most} AI cores", "AI Core 不要超过 {most} 个"},
     Text{"shares of an NPU are not handed out yet", "尚不支持分配共享 NPU"},
     Text{"ask for whole NPUs (--npus)", "请求整个 NPU（--npus）"},
     Text{"refused: {reason}", "任务被拒绝：{reason}"},
@@ -430,6 +432,11 @@ constexpr Text kSentences[] = {
     Text{"run it as a job, tangram submit --slice; or hold the slice without a program and give its "
          "device to a container",
          "以任务运行：tangram submit --slice；或不带程序持有切片，将其设备交给容器"},
+    Text{"is more than any NPU has", "超过任何 NPU 的内存"},
+    Text{"write a size of at most {most}, for example --slice 4GiB",
+         "请写不超过 {most} 的大小，例如 --slice 4GiB"},
+    Text{"write a size of at most {most}, for example --memory 16GiB",
+         "请写不超过 {most} 的大小，例如 --memory 16GiB"},
     Text{"names a template; a slice is asked for by its memory", "是模板名；切片按内存请求"},
     Text{"write for example --slice 4GiB or --slice 4GiB,2; tangram fit tells which template that gets",
          "例如 --slice 4GiB 或 --slice 4GiB,2；tangram fit 说明会得到哪个模板"},
@@ -614,6 +621,8 @@ constexpr Text kSentences[] = {
     Text{"its end is missing", "缺少结尾"},
     Text{"{path} is a symbolic link", "{path} 是符号链接"},
     Text{"{path} is no plain file", "{path} 不是普通文件"},
+    Text{"it belongs to user {uid}", "属于用户 {uid}"},
+    Text{"its mode is {mode}", "权限为 {mode}"},
     Text{"{path} is larger than 4 MiB", "{path} 大于 4 MiB"},
     Text{"its init process was killed: what became of it is unknown", "其 init 进程被杀死：结果未知"},
     Text{"ended by signal {signal}", "被信号 {signal} 终止"},

@@ -59,11 +59,36 @@ bool is_chinese(char c) {
   return static_cast<unsigned char>(c) >= 0x80;
 }
 
+// A name, or a quoted one.
+bool is_choice(std::string_view word) {
+  const bool quoted = word.size() > 1 && word.starts_with('"') && word.ends_with('"');
+  const std::string_view inner = quoted ? word.substr(1, word.size() - 2) : word;
+  return !inner.empty() && inner.find_first_of(" \"") == std::string_view::npos;
+}
+
+// "high, normal or low": names, one of which is meant.
+std::optional<std::string> translated_choice(std::string_view value) {
+  constexpr std::string_view kOr = " or ";
+  const std::size_t last = value.rfind(kOr);
+  if (last == std::string_view::npos || !is_choice(value.substr(last + kOr.size()))) return std::nullopt;
+  std::string text;
+  std::string_view rest = value.substr(0, last);
+  while (true) {
+    const std::size_t comma = std::min(rest.find(", "), rest.size());
+    if (!is_choice(rest.substr(0, comma))) return std::nullopt;
+    text.append(text.empty() ? "" : "、").append(rest.substr(0, comma));
+    if (comma == rest.size()) break;
+    rest.remove_prefix(comma + 2);
+  }
+  return text.append(" 或 ").append(value.substr(last + kOr.size()));
+}
+
 // A value may be a phrase itself: "a list", "a whole number from 1 to 8". Names have no spaces, and what a
 // stranger wrote stands in quotes.
 std::string translated_value(std::string_view value) {
   const bool is_phrase = value.find(' ') != std::string_view::npos;
-  const auto phrase = is_phrase ? translated_whole(value) : std::nullopt;
+  auto phrase = is_phrase ? translated_whole(value) : std::nullopt;
+  if (is_phrase && !phrase) phrase = translated_choice(value);
   return phrase.value_or(std::string(value));
 }
 

@@ -6,7 +6,7 @@
 
 namespace tangram::wire::slices {
 
-// ---- the rules of a mix; the numbers count what stands there already
+// ---- the rules of a mix that stands
 inline constexpr Text kTooManySlices{"{needed} slices, and this chip can have {available}",
                                      "需要 {needed} 个切片，该芯片最多 {available} 个"};
 inline constexpr Text kTooMuch{"{resource}: {needed} needed, and the chip has {available}",
@@ -23,10 +23,30 @@ inline constexpr Text kTooManyVgroupCores{
     "AI cores with those that single cores withhold in their vGroups: {needed} needed, and the chip has "
     "{available}",
     "算上单核切片在 vGroup 中占住的 AI Core：需要 {needed} 个，芯片共有 {available} 个"};
+
+// ---- the same of slices that are to stand beside others: what they need, and what those leave
+inline constexpr Text kTooManySlicesMore{"slices: {more} needed, {left} of {available} left",
+                                         "切片数：需要 {more}，共 {available}，剩余 {left}"};
+inline constexpr Text kTooMuchMore{"{resource}: {more} needed, {left} of {available} left",
+                                   "{resource}：需要 {more}，共 {available}，剩余 {left}"};
+inline constexpr Text kTooManyOfTemplateMore{"{template}: {more} needed, {left} of {available} left",
+                                             "{template}：需要 {more}，共 {available}，剩余 {left}"};
+inline constexpr Text kTooManyVgroupsMore{
+    "vGroups: {more} needed, {left} of {available} left (single cores share one in twos, any other slice has "
+    "one to itself)",
+    "vGroup：需要 {more}，共 {available}，剩余 {left}（单核切片两两共用一个，其他切片各占一个）"};
+inline constexpr Text kTooManyVgroupCoresMore{
+    "AI cores with those that single cores withhold in their vGroups: {more} needed, {left} of {available} "
+    "left",
+    "算上单核切片在 vGroup 中占住的 AI Core：需要 {more} 个，共 {available} 个，剩余 {left} 个"};
+
+// ---- what forbids any
 inline constexpr Text kIsWhole{"NPU {npu} is in use whole; it can be cut once that job has ended",
                                "NPU {npu} 正被整个占用，结束后才能切分"};
 inline constexpr Text kNoSuchTemplate{"{template} is no template of {model}; there are: {known}",
                                       "{template} 不是 {model} 的模板；可用的有：{known}"};
+inline constexpr Text kNotGiven{"no request is ever given {template}; of {model} there are: {known}",
+                                "{template} 不会分配给任何请求；{model} 可用的有：{known}"};
 inline constexpr Text kNotKnownMix{
     "what stands on NPU {npu} is no mix that the catalogue knows: nothing is cut beside it",
     "NPU {npu} 上的切片组合不在目录中：不再切分"};
@@ -51,27 +71,31 @@ inline constexpr Text kRests{"NPU {npu} has just refused a cut, and is asked aga
                              "NPU {npu} 刚刚拒绝了一次切分，几秒后再试"};
 
 // ---- what a request comes to
-inline constexpr Text kWholeGranted{"{npus} whole, each of {chip} with {memory} and {cores} AI cores",
-                                    "整个 {npus}，各为 {chip}，{memory}，{cores} 个 AI Core"};
-inline constexpr Text kOneWholeGranted{"the whole NPU: {chip}, {memory}, {cores} AI cores",
-                                       "整个 NPU：{chip}，{memory}，{cores} 个 AI Core"};
+inline constexpr Text kWholeGranted{"{npus} whole, each of {chip} with {memory} and {cores}{usable}",
+                                    "整个 {npus}，各为 {chip}，{memory}，{cores}{usable}"};
+inline constexpr Text kOneWholeGranted{"the whole NPU: {chip}, {memory}, {cores}{usable}",
+                                       "整个 NPU：{chip}，{memory}，{cores}{usable}"};
+inline constexpr Text kUsableWhole{", {usable} for the program", "，程序可用 {usable}"};
 inline constexpr Text kWholeOf{"{count} whole NPUs of at least {memory}",
                                "{count} 个不小于 {memory} 的整个 NPU"};
 inline constexpr Text kOneWholeOf{"{count} whole NPU of at least {memory}",
                                   "{count} 个不小于 {memory} 的整个 NPU"};
 inline constexpr Text kTemplateGranted{
-    "{template}: {cores} AI cores, {memory} nominal, {usable} for the program; {why}",
-    "{template}：{cores} 个 AI Core，标称 {memory}，程序可用 {usable}；{why}"};
+    "{template}: {cores}, {memory} nominal, {usable} for the program; {why}",
+    "{template}：{cores}，标称 {memory}，程序可用 {usable}；{why}"};
 inline constexpr Text kAsAsked{"just what is asked for", "与请求一致"};
 inline constexpr Text kRoundedUp{"the smallest template that holds {asked}", "能容纳 {asked} 的最小模板"};
 inline constexpr Text kUsableIsBelow{"{why}, though a program finds less than the {asked} that are asked for",
                                      "{why}，但程序可用的少于请求的 {asked}"};
-inline constexpr Text kBecomesWhole{
-    "a whole NPU of {chip}: {memory}, {cores} AI cores; no template holds {asked}",
-    "整个 {chip} NPU：{memory}，{cores} 个 AI Core；没有模板能容纳 {asked}"};
+inline constexpr Text kBecomesWhole{"a whole NPU of {chip}: {memory}, {cores}{usable}; {why}",
+                                    "整个 {chip} NPU：{memory}，{cores}{usable}；{why}"};
+inline constexpr Text kNoTemplateHolds{"no template holds {asked}", "没有模板能容纳 {asked}"};
+inline constexpr Text kLargestTemplateIs{
+    "no template holds {asked}, the largest is {template} with {memory} and {cores}",
+    "没有模板能容纳 {asked}，最大的 {template} 为 {memory}、{cores}"};
+inline constexpr Text kComma{", ", "、"};
 inline constexpr Text kOr{"{one} or {other}", "{one} 或 {other}"};
-inline constexpr Text kAskedBoth{"{memory} and {cores} AI cores", "{memory} 和 {cores} 个 AI Core"};
-inline constexpr Text kAskedCores{"{cores} AI cores", "{cores} 个 AI Core"};
+inline constexpr Text kAskedBoth{"{memory} and {cores}", "{memory} 和 {cores}"};
 inline constexpr Text kFitsNow{"it would start now, on NPU {npus}", "可以立即启动，位于 NPU {npus}"};
 inline constexpr Text kFitsLater{"it would wait: {reason}", "需要等待：{reason}"};
 inline constexpr Text kFitsReady{"it would wait its turn behind jobs that start first",

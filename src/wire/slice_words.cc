@@ -1,5 +1,6 @@
 #include "wire/slice_words.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wire/slice_texts.h"
@@ -48,6 +49,24 @@ const Text& sentence_of(SliceRule rule) {
   return slices::kTooManySlices;
 }
 
+const Text& sentence_beside(SliceRule rule) {
+  switch (rule) {
+    case SliceRule::kSlices:
+      return slices::kTooManySlicesMore;
+    case SliceRule::kResource:
+      return slices::kTooMuchMore;
+    case SliceRule::kTemplateCount:
+      return slices::kTooManyOfTemplateMore;
+    case SliceRule::kDvppOwned:
+      return slices::kMediaOwned;
+    case SliceRule::kVgroups:
+      return slices::kTooManyVgroupsMore;
+    case SliceRule::kVgroupCores:
+      return slices::kTooManyVgroupCoresMore;
+  }
+  return slices::kTooManySlicesMore;
+}
+
 }  // namespace
 
 std::string word(ChipResource resource, Language language) {
@@ -93,6 +112,29 @@ ReasonView make_rule(const ChipModel& chip, const SliceViolation& violation, Lan
     reason.details.emplace_back("resource", std::string(to_string(violation.resource)));
   if (violation.rule == SliceRule::kTemplateCount || violation.rule == SliceRule::kDvppOwned)
     reason.details.emplace_back("template", shape);
+  return reason;
+}
+
+ReasonView make_rule(const ChipModel& chip, const SliceViolation& violation, const SliceMix& standing,
+                     Language language) {
+  const std::int64_t there = counted(chip, standing, violation);
+  const bool is_sum = violation.rule == SliceRule::kDvppOwned;  // who uses them, whenever it came
+  const std::int64_t more = is_sum ? violation.needed : violation.needed - there;
+  const std::int64_t left = std::max<std::int64_t>(0, violation.available - there);
+  ReasonView reason = make_rule(chip, violation, language);
+  const std::string resource = word(violation.resource, language);
+  const std::string needed = amount(violation.resource, more);
+  reason.message = fill(sentence_beside(violation.rule), language,
+                        {{"resource", resource},
+                         {"needed", needed},
+                         {"more", needed},
+                         {"left", amount(violation.resource, left)},
+                         {"available", amount(violation.resource, violation.available)},
+                         {"template", chip.templates[violation.shape].name}});
+  for (auto& [key, value] : reason.details) {
+    if (key == "needed") value = more;
+  }
+  if (!is_sum) reason.details.emplace_back("left", left);
   return reason;
 }
 

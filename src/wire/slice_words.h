@@ -20,4 +20,8 @@ ReasonView make_rule(const ChipModel& chip, const SliceViolation& violation, Lan
 // A reason of any code with its sentence; the hint is the general one of the code.
 ReasonView make_rule(std::string_view code, std::string sentence, Language language);
 
+// The same of slices that are to stand beside those of `standing`: what they need, and what those leave.
+ReasonView make_rule(const ChipModel& chip, const SliceViolation& violation, const SliceMix& standing,
+                     Language language);
+
 }  // namespace tangram::wire

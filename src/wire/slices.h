@@ -32,8 +32,9 @@ struct StandingSliceView {
   std::optional<Bytes> usable_memory;  // what a program inside finds
   std::optional<Bytes> memory_used;
   std::optional<std::int32_t> vgroup;
-  std::string tenant;  // who holds it; empty: nobody, or not for this caller's eyes
-  std::string job;     // id
+  bool unseen = false;  // of one that is residual: the last look at the device does not show it
+  std::string tenant;   // who holds it; empty: nobody, or not for this caller's eyes
+  std::string job;      // id
   std::string job_name;
 
   friend bool operator==(const StandingSliceView&, const StandingSliceView&) = default;
@@ -71,6 +72,8 @@ struct NpuSlicesView {
   NpuMode mode = NpuMode::kFree;
   std::optional<std::int64_t> ai_cores;
   std::optional<Bytes> memory;
+  std::optional<Bytes>
+      usable_memory;   // what a program finds that has all of it; absent: not known, or it is cut
   std::string tenant;  // of an NPU that is held whole, as above
   std::string job;
   std::string job_name;

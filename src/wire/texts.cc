@@ -108,40 +108,61 @@ std::string unhealthy_phrase(const Blocker& blocker, const Names& names, Languag
   return chinese ? "（" + all + "）" : " (" + all + ")";
 }
 
-// "slice 100 (vir04) of NPU 7": where they are, so that who must can return them.
 std::string residual_phrase(const Blocker& blocker, const Names& names, Language language) {
-  const bool chinese = language == Language::kChinese;
-  std::string all;
-  for (const ResidualSlice& residual : blocker.residual) {
-    const std::string npu = names.npu ? names.npu(residual.npu) : std::string();
-    if (npu.empty()) continue;
-    if (!all.empty()) all += chinese ? "、" : ", ";
-    if (chinese) all.append(npu).append(" 的");
-    all.append(chinese ? "切片 " : "slice ").append(std::to_string(residual.slice.id));
-    if (!residual.slice.template_name.empty())
-      all.append(" (").append(residual.slice.template_name).append(")");
-    if (!chinese) all.append(" of ").append(npu);
-  }
+  const std::string all = slice_list(blocker.residual, names, language);
   if (all.empty()) return {};
-  return (chinese ? "：" : ": ") + all;
+  return (language == Language::kChinese ? "：" : ": ") + all;
+}
+
+// "4GiB and 2 AI cores"; empty: no size was asked for.
+std::string slice_size(const Request& request, Language language) {
+  std::string size;
+  if (request.memory_per_npu.count > 0) size = format_bytes(request.memory_per_npu);
+  if (request.ai_cores > 0) {
+    if (!size.empty()) size += language == Language::kChinese ? "、" : " and ";
+    size += format_amount(Dimension::kAiCores, request.ai_cores, language);
+  }
+  return size;
+}
+
+bool is_slice(const JobSpec& spec) {
+  return spec.request.kind == RequestKind::kSlice;
 }
 
 // "2 NPUs of one node", "a slice of 4GiB and 2 AI cores".
 std::string need_phrase(const JobSpec& spec, const Blocker& blocker, Language language) {
   const bool chinese = language == Language::kChinese;
-  const Request& request = spec.request;
-  if (request.kind != RequestKind::kSlice) {
+  if (!is_slice(spec)) {
     const std::string npus = format_amount(Dimension::kNpus, blocker.asked, language);
     return chinese ? "同一节点上的 " + npus : npus + " of one node";
   }
-  std::string size;
-  if (request.memory_per_npu.count > 0) size = format_bytes(request.memory_per_npu);
-  if (request.ai_cores > 0) {
-    if (!size.empty()) size += chinese ? "、" : " and ";
-    size += format_amount(Dimension::kAiCores, request.ai_cores, language);
+  const std::string size = slice_size(spec.request, language);
+  std::string text = chinese ? "一个切片" : "a slice";
+  if (!size.empty()) text += chinese ? "（" + size + "）" : " of " + size;
+  const bool becomes_whole = blocker.granted && blocker.granted->template_name.empty();
+  if (becomes_whole)
+    text += chinese ? "，即整个 NPU，因为没有足够大的模板"
+                    : ", which is a whole NPU, for no template is so large";
+  return text;
+}
+
+// What was asked for and what that comes to, behind the amount that is charged.
+std::string granted_phrase(const JobSpec& spec, const Blocker& blocker, Language language) {
+  if (!blocker.granted) return {};
+  const bool chinese = language == Language::kChinese;
+  const Granted& granted = *blocker.granted;
+  const std::string memory = format_bytes(granted.memory);
+  const std::string cores = format_amount(Dimension::kAiCores, granted.ai_cores, language);
+  if (!is_slice(spec)) {
+    const std::string asked = format_bytes(spec.request.memory_per_npu);
+    return chinese ? "（请求每个 NPU " + asked + "，分配整个 NPU，各 " + memory + "）"
+                   : " (" + asked + " per NPU asked for, whole NPUs granted with " + memory + " each)";
   }
-  if (size.empty()) return chinese ? "一个切片" : "a slice";
-  return chinese ? "一个切片（" + size + "）" : "a slice of " + size;
+  const std::string asked = slice_size(spec.request, language);
+  std::string what = granted.template_name;
+  if (what.empty()) what = chinese ? "整个 NPU" : "a whole NPU";
+  if (chinese) return "（请求 " + asked + " 的切片，分配 " + what + "，即 " + memory + "、" + cores + "）";
+  return " (a slice of " + asked + " asked for, " + what + " granted with " + memory + " and " + cores + ")";
 }
 
 std::string exist_phrase(const Blocker& blocker, Language language) {
@@ -173,10 +194,6 @@ std::string counted(std::int64_t count, Language language) {
   return std::to_string(count) + (count == 1 ? " is" : " are");
 }
 
-bool is_slice(const JobSpec& spec) {
-  return spec.request.kind == RequestKind::kSlice;
-}
-
 std::string fill(std::string_view text, const JobSpec& spec, const Blocker& blocker, const Names& names,
                  Language language) {
   const Dimension dimension = dimension_of(blocker);
@@ -201,6 +218,7 @@ std::string fill(std::string_view text, const JobSpec& spec, const Blocker& bloc
   set("exist", [&] { return exist_phrase(blocker, language); });
   set("allowed", [&] { return by_priority ? allowed_phrase(blocker, language) : std::string(); });
   set("need", [&] { return need_phrase(spec, blocker, language); });
+  set("granted", [&] { return granted_phrase(spec, blocker, language); });
   set("cut", [&] { return counted(blocker.cut, language); });
   set("residual", [&] { return residual_phrase(blocker, names, language); });
   set("kept_for", [&] { return job_name(blocker.kept_for, names); });
@@ -251,6 +269,24 @@ bool has_numbers(const Blocker& blocker) {
   return false;
 }
 
+// A whole NPU has no template.
+constexpr std::string_view kWhole = "whole";
+
+void add_grant(const Request& request, const Blocker& blocker, bool has_size, Details& details) {
+  if (!blocker.granted) return;
+  if (request.kind != RequestKind::kSlice) {
+    details.emplace_back("memoryPerNpu", request.memory_per_npu.count);
+  } else if (!has_size) {
+    details.emplace_back("sliceMemory", request.memory_per_npu.count);
+    details.emplace_back("sliceAiCores", std::int64_t{request.ai_cores});
+  }
+  const Granted& granted = *blocker.granted;
+  details.emplace_back("granted",
+                       granted.template_name.empty() ? std::string(kWhole) : granted.template_name);
+  details.emplace_back("grantedMemory", granted.memory.count);
+  details.emplace_back("grantedAiCores", std::int64_t{granted.ai_cores});
+}
+
 Details details_of(const Request& request, const Blocker& blocker, const Names& names) {
   Details details;
   const bool is_capacity = !blocker.tenant.valid();
@@ -276,6 +312,7 @@ Details details_of(const Request& request, const Blocker& blocker, const Names& 
     details.emplace_back("sliceMemory", request.memory_per_npu.count);
     details.emplace_back("sliceAiCores", std::int64_t{request.ai_cores});
   }
+  add_grant(request, blocker, of_size, details);
   if (blocker.kept_for.valid()) details.emplace_back("keptFor", format_job_id(blocker.kept_for));
   if (!blocker.holders.empty()) {
     std::string ids;
@@ -310,6 +347,13 @@ class ToldReason {
       spec_.request.memory_per_npu = Bytes(number("sliceMemory"));
       spec_.request.ai_cores = static_cast<std::int32_t>(number("sliceAiCores"));
     }
+    if (const std::string_view granted = text("granted"); !granted.empty()) {
+      blocker_.granted =
+          Granted{granted == kWhole ? std::string() : std::string(granted), Bytes(number("grantedMemory")),
+                  static_cast<std::int32_t>(number("grantedAiCores"))};
+    }
+    if (find<std::int64_t>("memoryPerNpu") != nullptr)
+      spec_.request.memory_per_npu = Bytes(number("memoryPerNpu"));
     blocker_.kept_for = read_job_id(text("keptFor"));
     std::string_view holders = text("holders");
     while (!holders.empty()) {
@@ -363,6 +407,22 @@ std::string name_list(const std::vector<JobId>& jobs, const Names& names, Langua
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (i > 0) all += language == Language::kChinese ? "、" : i + 1 == jobs.size() ? " and " : ", ";
     all += job_name(jobs[i], names);
+  }
+  return all;
+}
+
+std::string slice_list(const std::vector<ResidualSlice>& slices, const Names& names, Language language) {
+  const bool chinese = language == Language::kChinese;
+  std::string all;
+  for (const ResidualSlice& residual : slices) {
+    const std::string npu = names.npu ? names.npu(residual.npu) : std::string();
+    if (npu.empty()) continue;
+    if (!all.empty()) all += chinese ? "、" : ", ";
+    if (chinese) all.append(npu).append(" 的");
+    all.append(chinese ? "切片 " : "slice ").append(std::to_string(residual.slice.id));
+    const std::string& shape = residual.slice.template_name;
+    if (!shape.empty()) all += chinese ? "（" + shape + "）" : " (" + shape + ")";
+    if (!chinese) all.append(" of ").append(npu);
   }
   return all;
 }

@@ -132,6 +132,9 @@ struct JobView {
   std::int32_t attempt = 0;
   std::vector<std::uint32_t> npus;  // physical ids held, or held last; the first is the primary device
   std::optional<SliceView> slice;   // of that NPU; absent: all of it, also where a slice was asked for
+  // What it has, or what one that waits for a slice would get: template or NPU, nominal and usable memory,
+  // and why; one sentence. Empty: not told, or nothing.
+  std::string granted;
   std::map<std::string, std::string> labels;
   std::vector<std::string> command;  // arguments may be private: only for the operator and the own tenant
   std::string workdir;
@@ -167,6 +170,7 @@ struct NpuSliceView {
   std::optional<std::int64_t> ai_cores;
   std::optional<std::uint32_t> id;  // of the driver
   bool residual = false;            // nobody's any more, and not returned yet
+  bool unseen = false;              // of those: the last look at the device does not show it
   std::string tenant;               // as of an NPU
   std::string job;
   std::string job_name;

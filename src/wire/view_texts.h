@@ -73,11 +73,18 @@ inline constexpr Text kCutIsLegal{"yes: {templates} can be cut beside what stand
                                   "可以：{templates} 可在现有切片之外切出"};
 inline constexpr Text kCutIsIllegal{"no: {templates} cannot be cut beside what stands there",
                                     "不可以：{templates} 不能在现有切片之外切出"};
+inline constexpr Text kCutWithSize{"{count} x {template} ({memory}, {cores})",
+                                   "{count} x {template}（{memory}、{cores}）"};
+inline constexpr Text kMemoryWithUsable{"{memory} ({usable} usable)", "{memory}（可用 {usable}）"};
+inline constexpr Text kResidualChecked{"residual, and being checked: the last look does not show it",
+                                       "残留，正在确认：最近一次查看没有看到它"};
 inline constexpr Text kListComma{", ", "、"};
+inline constexpr Text kListSemicolon{"; ", "；"};
 inline constexpr Text kAndMoreRules{"{rule} (more rules: {count})", "{rule}（另有 {count} 条）"};
 
 // ---- fit, doctor
 inline constexpr Text kWouldGet{"would get: {what}", "将得到：{what}"};
+inline constexpr Text kGrantedIs{"granted: {what}", "分配：{what}"};
 inline constexpr Text kNothingFound{"nothing is wrong with {node}; driver {driver}",
                                     "{node} 没有发现问题；驱动 {driver}"};
 inline constexpr Text kFindings{"found: errors {errors}, warnings {warnings}, notices {notices}",
@@ -161,9 +168,13 @@ inline constexpr Text kSliceOnNpu{"{template} ({size}) {job}", "{template}（{si
 inline constexpr Text kSliceOnNpuOf{"{template} ({size}) {job} of {tenant}, asked for {asked}",
                                     "{template}（{size}）{tenant} 的 {job}，请求 {asked}"};
 inline constexpr Text kWholeForSlice{"whole, where {asked} was asked for: no template is large enough",
-                                     "请求的是 {asked}：没有足够大的模板，分配了整个 NPU"};
+                                     "请求的是{asked}：没有足够大的模板，分配了整个 NPU"};
 inline constexpr Text kResidualOnNpu{"{template} (slice {id}): nobody's, not returned yet",
                                      "{template}（切片 {id}）：无主，尚未回收"};
+inline constexpr Text kResidualCheckedOnNpu{
+    "{template} (slice {id}): nobody's, and being checked: the last look does not show it",
+    "{template}（切片 {id}）：无主，正在确认：最近一次查看没有看到它"};
+inline constexpr Text kWholeWord{"whole", "整个"};
 inline constexpr Text kStrayOnNpu{"{template} (slice {id}): of somebody else",
                                   "{template}（切片 {id}）：属于他人"};
 inline constexpr Text kMemoryPerNpu{", {memory} per NPU", "，每个 NPU {memory}"};

@@ -138,6 +138,18 @@ RemedyView remedy_of(const JobSpec& spec, const JobView& job, const Remedy& reme
                                   format_bytes(spec.request.memory_per_npu) + "）");
       view.command = submit_command(job, spec.request.npus, remedy.memory_per_npu);
       return view;
+    case Remedy::Kind::kSlicesReturned: {
+      const std::string all = slice_list(remedy.slices, names, language);
+      const bool one = remedy.slices.size() == 1;
+      view.text =
+          all.empty()
+              ? in_language(language, "slices that no job holds are returned", "无任务持有的切片被回收")
+              : in_language(language, all + (one ? " is returned" : " are returned"), all + "被回收");
+      view.text += in_language(language, ", by the daemon or by a command that this tells",
+                               "，由守护进程或由下列命令给出的命令完成");
+      view.command = "tangram doctor";
+      return view;
+    }
     case Remedy::Kind::kRaiseQuota: {
       view.text = raise_text(remedy, names, language);
       const std::string tenant = names.tenant ? names.tenant(remedy.tenant) : std::string();

@@ -49,10 +49,10 @@ TEST(NpuSmiQueries, UsagesOfA310PNameTheMediaEngines) {
 // Without it one of the queries that operators use would be refused, or answer nothing.
 TEST(NpuSmiQueries, AllThatOperatorsUseAnswer) {
   const SimulatedMachine machine(description_of("mixed.yaml"));
-  EXPECT_THAT(machine.npu_smi({"info", "-l"}).output, HasSubstr("Count                    : 5"));
+  EXPECT_THAT(machine.npu_smi({"info", "-l"}).output, HasSubstr("Count                    : 6"));
   EXPECT_THAT(machine.npu_smi({"info", "-m"}).output, HasSubstr("Ascend 910B4-1"));
   for (const char* type : {"board", "usages", "memory", "proc", "proc-mem", "common", "health", "topo"}) {
-    for (const char* card : {"1", "8"}) {
+    for (const char* card : {"1", "8", "11"}) {
       const Ran ran = machine.npu_smi({"info", "-t", type, "-i", card, "-c", "0"});
       EXPECT_EQ(ran.exit_code, 0) << type;
       EXPECT_GT(ran.output.size(), 20U) << type;

@@ -310,7 +310,26 @@ TEST_F(DcmiVnpuTest, WhatCannotBeCutSaysSo) {
   EXPECT_NE(dcmi_set_multi_die_policy(DCMI_MULTI_DIE_UNION), DCMI_OK) << "while there are slices";
 }
 
-// Without it the three shipped descriptions could be broken, or not be what they say.
+// Without it the mixed machine would lack the A3, or its dies be cut as one device, or only where all boards
+// are A3.
+TEST_F(DcmiVnpuTest, TheDiesOfAnA3AreCutBesideOtherBoards) {
+  play(machine_file("mixed.yaml"));
+  EXPECT_EQ(create(11, 0, "vir05_1c_16g"), DCMI_ERR_CODE_OPER_NOT_PERMITTED) << "two dies are one";
+  unsigned int id = 0;
+  ASSERT_EQ(create(1, 0, "vir05_1c_16g", &id), DCMI_OK) << "a 910B3 is none of them";
+  EXPECT_NE(dcmi_set_multi_die_policy(DCMI_MULTI_DIE_INDEPENDENT), DCMI_OK) << "while there are slices";
+  ASSERT_EQ(dcmi_set_destroy_vdevice(1, 0, id), DCMI_OK);
+  ASSERT_EQ(dcmi_set_multi_die_policy(DCMI_MULTI_DIE_INDEPENDENT), DCMI_OK);
+  for (const char* shape : {"vir10_3c_32g", "vir05_1c_16g"})
+    ASSERT_EQ(create(11, 1, shape), DCMI_OK) << shape;
+  EXPECT_EQ(create(11, 1, "vir12_3c_32g"), DCMI_ERR_CODE_INVALID_PARAMETER) << "of dies with 24 cores";
+  EXPECT_EQ(total_of(11, 1).vdev_num, 2U);
+  EXPECT_EQ(total_of(11, 0).vdev_num, 0U);
+  ASSERT_EQ(create(11, 0, "vir05_1c_16g", &id), DCMI_OK);
+  EXPECT_EQ(id, 100U + 16 * 8);
+}
+
+// Without it the shipped descriptions could be broken, or not be what they say.
 TEST_F(DcmiVnpuTest, TheShippedMachinesStart) {
   int cards[DCMI_MAX_CARD_NUM] = {};
   int count = 0;
@@ -320,7 +339,7 @@ TEST_F(DcmiVnpuTest, TheShippedMachinesStart) {
     ASSERT_EQ(dcmi_get_card_list(&count, &cards[0], DCMI_MAX_CARD_NUM), DCMI_OK);
     counts.push_back(count);
   }
-  EXPECT_THAT(counts, ElementsAre(8, 1, 8, 5));
+  EXPECT_THAT(counts, ElementsAre(8, 1, 8, 6));
   char version[32] = {};
   play(read_file(std::string(MACHINES) + "/one-310p3.yaml"));
   EXPECT_EQ(dcmi_get_driver_version(&version[0], sizeof version), DCMI_OK);

@@ -56,6 +56,29 @@ TEST_F(Commands, SubmitPrintsTheIdAndSaysTheState) {
   EXPECT_TRUE(requests()[0].headers.get("Idempotency-Key").value_or("").starts_with("cli-"));
 }
 
+// Without it nobody would learn from the answer that a program finds less memory than was asked for.
+TEST_F(Commands, SubmitSaysWhatIsGranted) {
+  route = [](const net::Request&) {
+    wire::JobView view = job("j-17", JobState::kStarting);
+    view.npus = {0};
+    view.granted =
+        "vir02: 2 AI cores, 6GiB nominal, 5381MiB for the program; the smallest template that holds 4GiB";
+    return ok(wire::write(view));
+  };
+  const Ended done = tangram({"submit", "--tenant", "team-a", "--slice", "4GiB", "--", "./train"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "j-17\n");
+  EXPECT_EQ(
+      done.err,
+      "job train-001 (j-17) is starting on NPU 0\n"
+      "granted: vir02: 2 AI cores, 6GiB nominal, 5381MiB for the program; the smallest template that holds "
+      "4GiB\n");
+  const Ended dashes = tangram({"submit", "--tenant", "team-a", "--slice", "--", "gemm"});
+  EXPECT_EQ(dashes.code, 2);
+  EXPECT_EQ(dashes.err,
+            "tangram: --slice needs a value\n  hint: write --slice MEMORY[,CORES] in front of '--'\n");
+}
+
 // Without it a program below the job's own directory or on the job's own PATH could not be named.
 TEST_F(Commands, SubmitLeavesTheProgramToTheJobWhereItIsToldTo) {
   route = [](const net::Request&) { return ok(wire::write(job("j-17", JobState::kWaiting))); };
@@ -425,6 +448,8 @@ TEST_F(Commands, ExplainsWithoutADaemon) {
             "quota.npus.exceeded: the tenant's NPUs are all in use\n"
             "  what follows: the job waits, and starts by itself when this is no longer so\n"
             "  what to do: it starts when jobs of the tenant end\n");
+  EXPECT_NE(tangram({"explain", "request.slice.unsupported"}).out.find("tangram doctor says why"),
+            std::string::npos);
   EXPECT_NE(tangram({"explain", "not_found"}).out.find("not there"), std::string::npos);
   EXPECT_NE(tangram({"explain", "70", "--lang", "zh"}).out.find("程序的缺陷"), std::string::npos);
   EXPECT_NE(tangram({"explain"}).out.find("capacity.npus.busy"), std::string::npos);

@@ -58,7 +58,7 @@ wire::NpuSlicesView cut_npu() {
   npu.slices[0].job = "j-7";
   npu.slices[0].job_name = "answers";
   npu.free_ai_cores = 1;
-  const wire::ReasonView cores{"slice.rule.resource", "AI cores: 9 needed, and the chip has 8", "", {}};
+  const wire::ReasonView cores{"slice.rule.resource", "AI cores: 2 needed, 1 of 8 left", "", {}};
   npu.cuts = {{"vir01", 1, 1, Bytes::gib(3), Bytes::mib(2690), 1, {}},
               {"vir02", 2, 2, Bytes::gib(6), Bytes::mib(5381), 0, {cores}},
               {"vir02_1c", 2, 1, Bytes::gib(6), Bytes::mib(5381), 0, {cores}}};
@@ -87,13 +87,26 @@ TEST(RenderSlices, Golden) {
   expect_golden("zh_slices", render_slices(machine(), chinese));
 }
 
+// Without it what a program finds on the whole of an NPU would be told nowhere, and a slice that is long gone
+// be taken for one that takes room for good.
+TEST(RenderSlices, TellsUsableMemoryAndWhatIsBeingChecked) {
+  wire::NpuSlicesView npu = cut_npu();
+  npu.slices = {slice(102, "vir01", 1, SliceStanding::kResidual)};
+  npu.slices[0].unseen = true;
+  npu.usable_memory = Bytes::mib(19'722);
+  const std::string text = render_slices({"node-1", {npu}}, canvas(200));
+  EXPECT_THAT(text, HasSubstr("21527MiB (19722MiB usable), sliced"));
+  EXPECT_THAT(text, HasSubstr("residual, and being checked"));
+  EXPECT_THAT(text, HasSubstr("next, one of: 1 x vir01 (3GiB, 1 AI core)"));
+}
+
 // Without it "no" would stand there without the rule that says so.
 TEST(RenderSlices, TellsTheRuleOfACutThatWasAskedFor) {
   wire::NpuSlicesView npu = cut_npu();
   npu.asked = wire::SliceMixView{{"vir04", "vir01"}, false, npu.cuts[1].rules};
   const std::string text = render_slices({"node-1", {npu}}, canvas());
   EXPECT_THAT(text, HasSubstr("no: vir04, vir01 cannot be cut"));
-  EXPECT_THAT(text, HasSubstr("AI cores: 9 needed, and the chip has 8 [slice.rule.resource]"));
+  EXPECT_THAT(text, HasSubstr("AI cores: 2 needed, 1 of 8 left [slice.rule.resource]"));
   EXPECT_EQ(text.find("next"), std::string::npos);
 }
 

@@ -152,6 +152,11 @@ TEST(RenderStatus, TellsWhatWasAskedForAndWhatWasGranted) {
   cut.slices[3].id = 103;
   view.npus[2].slice_requested = wire::SliceRequest{Bytes::mib(13'000), 0};
   view.npus_free = 0;
+  cut.slices.resize(5);
+  cut.slices[4].template_name = "vir01";
+  cut.slices[4].id = 104;
+  cut.slices[4].residual = true;
+  cut.slices[4].unseen = true;
   expect_golden("status_slices", render_status(view, canvas()));
   expect_golden("zh_status_slices", render_status(view, chinese()));
 }
@@ -198,6 +203,27 @@ TEST(RenderQueue, ShowsOrderAndReason) {
   expect_golden("queue_all", render_queue(all, {true, false, 5}, canvas()));
   const std::vector<wire::JobView> none_waiting = {running_job()};
   expect_golden("queue_none_waiting", render_queue(none_waiting, {false, false, 6}, canvas()));
+}
+
+// Without it a slice would count as an NPU in the queue, and nobody see what of one it is.
+TEST(RenderQueue, ASliceIsShownByItsTemplateOrSize) {
+  wire::JobView cut = running_job();
+  cut.npus_requested = 1;
+  cut.npus = {0};
+  cut.slice_requested = wire::SliceRequest{Bytes::gib(4), 0};
+  cut.slice = wire::SliceView{"vir02", Bytes::gib(6), Bytes::mib(5381), 2, std::nullopt, 100};
+  wire::JobView whole = cut;
+  whole.id = "j-16";
+  whole.slice.reset();
+  wire::JobView waiting = waiting_job();
+  waiting.npus_requested = 1;
+  waiting.slice_requested = wire::SliceRequest{Bytes::gib(4), 2};
+  const std::vector<wire::JobView> jobs = {cut, whole, waiting};
+  expect_golden("queue_slices", render_queue(jobs, {false, false, 5}, canvas()));
+  EXPECT_EQ(render_queue(jobs, {}, with({.columns = {"job", "npus", "slice"}, .headers = false})),
+            "j-15  1  vir02\n"
+            "j-16  1  whole\n"
+            "j-17  1  4GiB,2\n");
 }
 
 // Without it an empty queue would be an empty screen.
@@ -320,6 +346,24 @@ TEST(RenderState, OneSentence) {
   EXPECT_EQ(render_state(view, kEnglish), "job j-9 was lost");
 }
 
+// Without it a program would find less memory than its owner had asked for, and nobody have said so.
+TEST(RenderGranted, OfWhatItHasOrWouldGet) {
+  wire::JobView view = waiting_job();
+  EXPECT_EQ(render_granted(view, kEnglish), "");
+  view.granted =
+      "vir02: 2 AI cores, 6GiB nominal, 5381MiB for the program; the smallest template that holds 4GiB";
+  EXPECT_EQ(render_granted(view, kEnglish), "would get: " + view.granted);
+  view.npus = {3};
+  view.state = JobState::kStarting;
+  EXPECT_EQ(render_granted(view, kEnglish), "granted: " + view.granted);
+  EXPECT_EQ(render_granted(view, wire::Language::kChinese), "分配：" + view.granted);
+  view.state = JobState::kEnded;
+  EXPECT_EQ(render_granted(view, kEnglish), "") << "it has it no more";
+  wire::JobView whole = running_job();
+  whole.granted = "2 NPUs whole, each of 910B4 with 32GiB and 20 AI cores, 29GiB for the program";
+  EXPECT_NE(render_job(whole, canvas(200)).find("granted:      2 NPUs whole"), std::string::npos);
+}
+
 // Without it a job on all NPUs would widen the table, or a gap in the list be hidden.
 TEST(NpuList, ShortensRunsOfThreeAndMore) {
   const auto list = [](std::vector<std::uint32_t> npus) { return npu_list(npus); };
@@ -390,7 +434,7 @@ TEST(Render, BareTables) {
   EXPECT_EQ(
       render_queue({}, question, with({.csv = true})),
       "pos,job,name,tenant,priority,npus,state,on,age,submitted,started,ended,attempt,labels,reason,kind,"
-      "message\n");
+      "message,slice\n");
   EXPECT_EQ(render_status(machine(), with({.columns = {"npu", "tenant", "job", "name"}, .headers = false})),
             "0  team-a  j-15  train-001\n"
             "1  team-a  j-15  train-001\n"

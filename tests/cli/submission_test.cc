@@ -60,6 +60,21 @@ TEST(ParseSubmission, ReadsSlices) {
   EXPECT_EQ(parse_lease(arguments).error().message, "--slice '4GiB': cannot stand beside --share");
 }
 
+// Without it a size that no machine has would be refused in bytes, by somebody far away.
+TEST(ParseSubmission, SaysWhichSizesThereAre) {
+  SubmitArguments arguments = minimal();
+  arguments.slice = "300TiB";
+  const auto slice = parse_submission(arguments);
+  ASSERT_FALSE(slice);
+  EXPECT_EQ(slice.error().message, "--slice '300TiB': is more than any NPU has");
+  EXPECT_EQ(slice.error().hint, "write a size of at most 256TiB, for example --slice 4GiB");
+  arguments.slice = "256TiB";
+  EXPECT_TRUE(parse_submission(arguments));
+  arguments.slice.clear();
+  arguments.memory = "300TiB";
+  EXPECT_EQ(parse_submission(arguments).error().message, "--memory '300TiB': is more than any NPU has");
+}
+
 // Without it a program beside a lease would run on the whole NPU, though a slice was asked for.
 TEST(ParseLease, AProgramGoesWithNoSlice) {
   SubmitArguments arguments;

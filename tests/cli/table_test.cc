@@ -89,5 +89,23 @@ TEST(Table, WideShowsEverything) {
   EXPECT_EQ(shown({.wide = true}, 10), "A       N  Z    Z\nlong    1       x,\"y\"  ##\nx     200  end  -\n");
 }
 
+// Without it a column that only some machines have would stand empty on all others, or be missed by a script
+// that counts columns.
+TEST(Table, ASparseColumnIsSeenWhereARowHasIt) {
+  const std::array columns{Column{.key = "a", .title = kA}, Column{.key = "n", .title = kN, .sparse = true},
+                           Column{.key = "z", .title = kZ}};
+  const auto shown = [&columns](const Table::Cell& cell, const TableView& view) {
+    Table table(columns, {80, false, {}, wire::Language::kEnglish, view});
+    table.add_row({{"x"}, unknown_cell(), {"end"}});
+    table.add_row({{"y"}, cell, {"end"}});
+    return table.render();
+  };
+  EXPECT_EQ(shown(unknown_cell(), {}), "A  Z\nx  end\ny  end\n");
+  EXPECT_EQ(shown({"1"}, {}), "A  N  Z\nx  -  end\ny  1  end\n");
+  EXPECT_EQ(shown(unknown_cell(), {.headers = false}), "x  -  end\ny  -  end\n");
+  EXPECT_EQ(shown(unknown_cell(), {.columns = {"n"}}), "N\n-\n-\n");
+  EXPECT_EQ(shown(unknown_cell(), {.csv = true}), "a,n,z\nx,,end\ny,,end\n");
+}
+
 }  // namespace
 }  // namespace tangram::cli

@@ -74,7 +74,11 @@ class RecoverFileTest : public testing::Test {
   }
   ~RecoverFileTest() override { fs::remove_all(root_); }
 
-  void write(const std::string& text) const { std::ofstream(places_.file) << text; }
+  // As the vendor's library does, with a mode of its own.
+  void write(const std::string& text) const {
+    std::ofstream(places_.file) << text;
+    ASSERT_EQ(chmod(places_.file.c_str(), 0600), 0);
+  }
   std::string text() const {
     std::ostringstream text;
     text << std::ifstream(places_.file).rdbuf();
@@ -152,15 +156,33 @@ TEST_F(RecoverFileTest, ADamagedFileIsLeftAloneAndTold) {
   EXPECT_THAT(without_slice(kHead + kVir04 + "x\n" + kEnd, 0, 100).error().message, HasSubstr("line 4"));
 }
 
-// Without it a link that somebody put there would lead the daemon, which is root, to another file.
+// Without it a link that somebody put there would lead the daemon, which is root, to another file; and a
+// sound text behind it be called damaged.
 TEST_F(RecoverFileTest, ALinkOrAPipeIsNoFile) {
   std::ofstream(root_ + "/target") << kHead << kVir04 << kEnd;
   fs::create_symlink(root_ + "/target", places_.file);
-  EXPECT_EQ(forget(100).error().reason, "device.recover.damaged");
-  EXPECT_EQ(look_at_recover_file(places_).state, State::kDamaged);
+  EXPECT_EQ(forget(100).error().reason, "device.recover.not_plain");
+  const RecoverFile link = look_at_recover_file(places_);
+  EXPECT_EQ(link.state, State::kNotPlain);
+  EXPECT_EQ(link.why, places_.file + " is a symbolic link");
   fs::remove(places_.file);
   ASSERT_EQ(mkfifo(places_.file.c_str(), 0600), 0);
-  EXPECT_EQ(forget(100).error().reason, "device.recover.damaged");
+  EXPECT_EQ(forget(100).error().reason, "device.recover.not_plain");
+  EXPECT_EQ(look_at_recover_file(places_).why, places_.file + " is no plain file");
+}
+
+// Without it nobody would see that a stranger can write what a boot cuts.
+TEST_F(RecoverFileTest, AFileThatOthersCanOpenIsTold) {
+  write(kHead + kVir04 + kEnd);
+  EXPECT_EQ(look_at_recover_file(places_).state, State::kSound);
+  ASSERT_EQ(chmod(places_.file.c_str(), 0666), 0);
+  EXPECT_EQ(look_at_recover_file(places_).state, State::kExposed);
+  EXPECT_EQ(look_at_recover_file(places_).why, "its mode is 0666");
+  ASSERT_EQ(chmod(places_.file.c_str(), 0600), 0);
+  if (geteuid() != 0) return;  // only root gives a file away
+  ASSERT_EQ(chown(places_.file.c_str(), 12'345, 0), 0);
+  EXPECT_EQ(look_at_recover_file(places_).why, "it belongs to user 12345");
+  EXPECT_TRUE(forget(100)) << "it is told, and used all the same";
 }
 
 // Without it two that change the file at once would undo each other, or one that never lets go stop the

@@ -7,7 +7,8 @@
     abusers.py deaf PORT TOKEN PATH COUNT     asks for COUNT endless answers, reads none of them, and asks again when it is cut
     abusers.py inside PORT TOKEN RATE         asks for what looks at much of the state, RATE times a second
     abusers.py churn PORT CA TOKEN COUNT      a new TLS connection for each request, COUNT at a time, from an address of its own
-    abusers.py hello PORT RATE                begins RATE TLS handshakes a second and ends none, from an address of its own
+    abusers.py hello PORT RATE OPEN ADDRESS…  begins RATE TLS handshakes a second and ends none, from these addresses in turn,
+                                              while no more than OPEN of one address wait for an answer
 
 Each writes a line of JSON with its counts to standard output every second, until its standard input ends.
 """
@@ -32,11 +33,16 @@ import time
 HELLO = bytes([0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3]) + bytes(500)
 HEADER = b"GET /v1/status HTTP/1.1\r\nHost: x\r\nX-Slow: " + b"a" * 500
 
+HELD_SECONDS = 2  # a request that has had no answer for so long is let wait, not about to be refused
+
 counts = collections.Counter()
 tasks = []  # the loop itself does not hold them
+asked_at = {}  # of the requests that have had no answer yet
 
 
 def tell():
+    if asked_at:
+        counts["held"] = sum(time.monotonic() - begun > HELD_SECONDS for begun in asked_at.values())
     print(json.dumps({**counts, "at": time.monotonic()}), flush=True)
 
 
@@ -107,9 +113,11 @@ async def greedy_one(port, context, token, job):
                                                            local_addr=("127.72.0.1", 0))
             writer.write(f"GET /v1/jobs/{job}/wait?timeout=60s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
                          .encode())
-            counts["asking"] += 1
-            line = await reader.readline()
-            counts["asking"] -= 1
+            asked_at[writer] = time.monotonic()
+            try:
+                line = await reader.readline()
+            finally:
+                del asked_at[writer]
             counts[line.decode().strip()[9:12] or "closed"] += 1
             writer.close()
         except (OSError, ssl.SSLError):
@@ -209,35 +217,58 @@ def client_hello():
     return outgoing.read()
 
 
-def hello(port, rate):
+class Hello:
+    """A connection that has said the first word of a handshake."""
+
+    def __init__(self, port, address, first):
+        self.address = address
+        self.socket = socket.socket()
+        try:
+            self.socket.bind((address, 0))
+            hang_up(self.socket)
+            self.socket.connect(("127.0.0.1", port))
+            self.socket.send(first)
+        except OSError:
+            self.socket.close()
+            raise
+
+    def hear(self):
+        """Whether there was an answer."""
+        with contextlib.closing(self.socket):
+            try:
+                return bool(self.socket.recv(1))
+            except OSError:
+                return False
+
+
+def hello(port, rate, open_max, *addresses):
     first, pause = client_hello(), 1 / float(rate)
     poller = select.epoll()
     clients = {}
+    waiting = collections.Counter()  # by address
     due = told = time.monotonic()
+    turns = itertools.cycle(addresses)
     while not select.select([sys.stdin], [], [], 0)[0]:
         now = time.monotonic()
         due = max(due, now - 0.1)
         while due < now:
             due += pause
-            client = socket.socket()
+            address = next(turns)
+            if waiting[address] >= int(open_max):
+                continue
             try:
-                client.bind(("127.71.0.1", 0))
-                hang_up(client)
-                client.connect(("127.0.0.1", int(port)))
-                client.send(first)
+                client = Hello(int(port), address, first)
             except OSError:
                 counts["broken"] += 1
-                client.close()
                 continue
-            clients[client.fileno()] = client
-            poller.register(client, select.EPOLLIN | select.EPOLLRDHUP)
+            clients[client.socket.fileno()] = client
+            poller.register(client.socket, select.EPOLLIN | select.EPOLLRDHUP)
+            waiting[address] += 1
             counts["begun"] += 1
         for descriptor, _ in poller.poll(pause):
-            with contextlib.closing(clients.pop(descriptor)) as client:
-                try:
-                    counts["answered" if client.recv(1) else "closed"] += 1
-                except OSError:
-                    counts["closed"] += 1
+            client = clients.pop(descriptor)
+            waiting[client.address] -= 1
+            counts["answered" if client.hear() else "closed"] += 1
         if now - told > 1:
             told = now
             counts["open"] = len(clients)

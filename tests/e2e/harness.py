@@ -25,6 +25,8 @@ import sys
 import tempfile
 import time
 
+from fixture import Answer, Fixture
+
 SOURCE = pathlib.Path(os.environ.get("TANGRAM_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 BUILD = pathlib.Path(os.environ.get("TANGRAM_BUILD", SOURCE / "build/dev")).resolve()
 
@@ -32,17 +34,7 @@ START_SECONDS_MAX = 30
 COMMAND_SECONDS_MAX = 120
 
 
-class Answer:
-    """What a command printed and how it ended."""
-
-    def __init__(self, arguments, code, out, err):
-        self.arguments, self.code, self.out, self.err = arguments, code, out, err
-
-    def __repr__(self):
-        return f"tangram {' '.join(self.arguments)}\nexit {self.code}\n--- out\n{self.out}--- err\n{self.err}"
-
-
-class Machine:
+class Machine(Fixture):
     """One simulated machine with one daemon.
 
     npus:     a machine description (YAML text) for ascendsimd; None: eight 910B4
@@ -75,18 +67,6 @@ class Machine:
         self.write_config()
 
     # ---- life
-
-    def __enter__(self):
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(self, kind, error, trace):
-        if kind is not None:
-            print(self.report(), file=sys.stderr)
-        self.stop()
 
     def start(self):
         self.start_simulator()
@@ -157,7 +137,7 @@ class Machine:
                 process.kill()
                 out, err = process.communicate()
                 raise AssertionError(f"tangram {' '.join(words)} took more than {timeout} s\n{out}{err}") from None
-        return Answer(words, process.returncode, out, err)
+        return Answer("tangram", words, process.returncode, out, err)
 
     def program_for_all(self, name):
         """A copy that every user may execute: the checkout may lie below a home that is closed to others."""
@@ -232,19 +212,6 @@ class Machine:
         """Waits until the job is in that state, and returns its view."""
         self.wait_until(lambda: self.job(job)["state"] == state, f"job {job} is {state}", timeout)
         return self.job(job)
-
-    def wait_until(self, condition, what, timeout=30, process=None):
-        """Waits for a true answer and returns it. `process`: one that must stay alive meanwhile."""
-        end = time.monotonic() + timeout
-        while True:
-            answer = condition()
-            if answer:
-                return answer
-            if process is not None and process.poll() is not None:
-                raise AssertionError(f"not come: {what}; process ended with {process.returncode}\n{self.report()}")
-            if time.monotonic() > end:
-                raise AssertionError(f"not come within {timeout} s: {what}\n{self.report()}")
-            time.sleep(0.05)
 
     # ---- looking inside
 

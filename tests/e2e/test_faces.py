@@ -63,7 +63,8 @@ class OneNpu(unittest.TestCase):
                          {"vir01": 3, "vir02": 1, "vir02_1c": 2, "vir04": 0, "vir04_3c": 1})
         drawn = self.expect(0, "slices", env={"LC_ALL": "C"}).out
         self.assertIn("|A?A?A?A?|. . . . |", drawn)
-        self.assertIn("AICPU: 8 needed, and the chip has 7", drawn)
+        self.assertIn("AICPU: 4 needed, 3 of 7 left", drawn)
+        self.assertIn("3 x vir01 (3GiB, 1 AI core)", drawn)
         self.assertIn("│A?A?A?A?│. . . . │", self.expect(0, "slices", env={"LC_ALL": "C.UTF-8"}).out)
         self.assertEqual(self.machine.ok("slices", "-q").split(), ["100"])
 

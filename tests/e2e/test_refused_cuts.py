@@ -3,6 +3,7 @@ and what the driver remembers of slices."""
 
 import json
 import re
+import subprocess
 import time
 import unittest
 
@@ -89,6 +90,23 @@ class Duo(Refused):
         self.assertEqual(self.orders(), 0)
 
 
+class MixedMachine(Refused):
+    npus = (harness.SOURCE / "deploy/machines/mixed.yaml").read_text()
+
+    def test_every_chip_is_known_and_an_a3_is_given_once_its_dies_are_apart(self):
+        """Without it a chip of the mixed machine would be taken for another, or not be cut for jobs."""
+        npus = {npu["npu"]: npu for npu in self.machine.json("slices")["npus"]}
+        self.assertEqual({number: npu["model"] for number, npu in npus.items()},
+                         {0: "910B3 (by board)", 1: "910B3 (by board)", 2: "910B4-1 (by board)", 4: "910B4 (by board)",
+                          5: "300I Duo (24 GiB a chip)", 6: "300I Duo (24 GiB a chip)", 8: "A3, 20 cores", 9: "A3, 20 cores"})
+        self.machine.npu_smi("set", "-t", "multi-die-policy", "-d", "1", input="Y\n")
+        whole = [self.machine.wait_for(self.machine.submit("--tenant", "team", "--memory", "60GiB", *SLEEP), "running")
+                 for _ in range(3)]
+        self.assertEqual(sorted(npu for job in whole for npu in job["npus"]), [0, 1, 2])
+        job = self.run_now("30GiB")
+        self.assertEqual((job["npus"], job["slice"]["template"]), ([8], "vir10_3c_32g"))
+
+
 class LessThanDescribed(Refused):
     npus = LESS_VPC
     config = {**Refused.config}  # of its own: the test changes it
@@ -171,6 +189,26 @@ class DamagedFile(Refused):
         (self.machine.simulated / "etc/vnpu.cfg").rename(words[2])
         self.machine.wait_until(lambda: "doctor.recover.damaged" not in self.findings(), "it is gone")
         self.run_now("1024MiB")
+
+    def test_a_link_and_an_open_file_are_called_what_they_are(self):
+        """Without it a sound file behind a link would be called damaged, and one that all may write be well."""
+        path = self.machine.simulated / "etc/vnpu.cfg"
+        self.wait_clean()
+        real = path.with_name("elsewhere.cfg")
+        real.write_text("vnpu_config_recover:disable\n[vnpu-config start]\n[vnpu-config end]\n")
+        path.unlink(missing_ok=True)
+        path.symlink_to(real)
+        self.machine.wait_until(lambda: "doctor.recover.not_plain" in self.findings(), "the link is found")
+        self.assertNotIn("doctor.recover.damaged", self.findings())
+        subprocess.run(["bash", "-ec", self.findings()["doctor.recover.not_plain"]["command"]], check=True)
+        self.run_now("1024MiB")
+        # The daemon turns the mode off, and with it off nothing is written that would close the file again.
+        self.machine.wait_until(lambda: path.exists() and "recover:disable" in path.read_text(), "a new one is written")
+        self.assertFalse(path.is_symlink())
+        path.chmod(0o666)
+        self.machine.wait_until(lambda: "doctor.recover.exposed" in self.findings(), "the mode is found")
+        subprocess.run(["bash", "-ec", self.findings()["doctor.recover.exposed"]["command"]], check=True)
+        self.machine.wait_until(lambda: "doctor.recover.exposed" not in self.findings(), "it is mended")
 
 
 if __name__ == "__main__":

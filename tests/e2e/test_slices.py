@@ -120,7 +120,7 @@ class Article(Case):
         self.machine.wait_until(lambda: "holding" in self.machine.ok("logs", whole), "the program has its memory")
         used = self.machine.json("quota", "team")["items"][0]["used"]
         self.assertEqual(used["memoryTotal"], "21527MiB")
-        self.assertIn("the whole NPU", self.machine.ok("describe", whole))
+        self.assertIn("a whole NPU of 310P3", self.machine.ok("describe", whole))
         self.assertEqual(self.on_hardware(), {})
 
     def test_above_the_npu_is_refused(self):
@@ -130,6 +130,30 @@ class Article(Case):
             answer = self.machine.cli("submit", "--tenant", "team", "--slice", memory, *SLEEP)
             self.assertEqual(answer.code, 3, repr(answer))
             self.assertIn("21527MiB", answer.err)
+
+    def test_the_answer_says_what_a_program_will_find(self):
+        """Without it a program would find less memory than was asked for, and nobody have said so beforehand."""
+        whole = self.fit(0, "--npus", "1")["granted"]
+        self.assertEqual(whole, "the whole NPU: 310P3, 21527MiB, 8 AI cores, 19722MiB for the program")
+        part = self.machine.cli("submit", "--tenant", "team", "--slice", "4096MiB", *SLEEP)
+        self.assertIn("granted: vir02: 2 AI cores, 6GiB nominal, 5381MiB for the program; the smallest template that holds 4GiB",
+                      part.err)
+        waiting = self.machine.cli("submit", "--tenant", "team", "--slice", "20000MiB", *SLEEP)
+        # Told as long as no look has shown the NPU cut.
+        self.assertRegex(waiting.err, r"would get: a whole NPU of 310P3: 21527MiB, 8 AI cores(, 19722MiB for the program)?; "
+                                      r"no template holds 20000MiB, the largest is vir04 with 12GiB and 4 AI cores")
+        self.assertIn("which is a whole NPU, for no template is so large", waiting.err)
+        queue = self.machine.ok("queue")
+        self.assertRegex(queue, r" vir02 +\w+ +0 ")
+        self.assertRegex(queue, r" 20000MiB +waiting +- ")
+        for job in (part.out.strip(), waiting.out.strip()):
+            self.machine.ok("cancel", job)
+            self.machine.wait_for(job, "ended")
+        self.wait_clean()
+        job = self.hold("13000MiB")
+        self.machine.wait_until(lambda: "holding" in self.machine.ok("logs", job), "the program has its memory")
+        self.assertRegex(self.machine.ok("logs", job), r"device 0 of 1, .* of 19722 MiB free")
+        self.assertIn("19722MiB for the program", " ".join(self.machine.ok("describe", job).split()))
 
     def fit(self, code, *words):
         answer = self.machine.cli("fit", "--tenant", "team", *words, "-o", "json")
@@ -165,8 +189,6 @@ class Article(Case):
                 asked = {"sliceMemory": memory, **({"sliceAiCores": cores} if cores else {})}
                 self.assertEqual(self.asked_over_http(**asked).status, 400, asked)
                 body = {"tenant": "team", "command": ["true"], "slice": {"memory": memory}}
-                if cores == "0":
-                    continue  # in a document the same as left out
                 if cores:
                     body["slice"]["aiCores"] = int(cores)
                 answer = raw_http.call(self.machine, "POST", "/v1/jobs", body)
@@ -260,6 +282,9 @@ class Article(Case):
         self.assertEqual((made["type"], made["job"], made["slice"], made["template"], made["npu"]),
                          ("slice.made", job, FIRST_ID, "vir01", 0))
         self.assertEqual((returned["type"], returned["job"], returned["slice"]), ("slice.returned", job, FIRST_ID))
+        for words in (("history", job), ("events", "--job", job, "--last", "1000")):
+            of_job = [json.loads(line)["type"] for line in self.machine.ok(*words, "-o", "json").splitlines()]
+            self.assertEqual([kind for kind in of_job if kind.startswith("slice.")], ["slice.made", "slice.returned"], words)
         kinds = [record["kind"] for record in self.machine.journal() if record["kind"].startswith("slice_")]
         self.assertEqual(kinds, ["slice_ordered", "slice_made", "slice_returned"])
 
@@ -382,6 +407,9 @@ class Life(Case):
         self.assertRegex(lease, r"^j-\d+$")
         self.assertEqual(self.on_hardware(), {FIRST_ID: "vir02"})
         self.assertIn(f"(slice {FIRST_ID})", self.machine.ok("describe", lease))
+        # Where the help says that its device is: not always in /dev.
+        self.assertIn("vdavinci<id> in the daemon's devices.directory", " ".join(self.machine.ok("lease", "--help").split()))
+        self.assertTrue((self.machine.device_dir / f"vdavinci{FIRST_ID}").exists())
         holder.terminate()
         holder.wait(timeout=30)
         self.wait_clean()
@@ -473,6 +501,7 @@ class Leftover(Case):
         waiter = self.submit("13000MiB")
         message = self.wait_reason(waiter, "capacity.slices.residual")
         self.assertRegex(message, rf"slice {FIRST_ID} \(vir04\).*NPU 0")
+        self.assertIn("tangram doctor", self.machine.ok("why", waiter))
         return waiter
 
     def test_the_restart_returns_it(self):
@@ -557,6 +586,9 @@ class EightNpus(Case):
         self.machine.start_daemon()
         self.machine.wait_until(lambda: self.refusal(), "the mode is seen")
         self.assertIn("virtual machines", self.refusal())
+        fit = self.machine.cli("fit", "--tenant", "team", "--slice", "6GiB")
+        self.assertEqual(fit.code, 3, repr(fit))
+        self.assertIn("npu-smi set -t vnpu-mode -d 0", " ".join(fit.out.split()))
 
     def refusal(self):
         answer = self.machine.cli("submit", "--tenant", "team", "--slice", "6GiB", *SLEEP)

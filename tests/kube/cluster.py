@@ -19,7 +19,6 @@ import pathlib
 import signal
 import ssl
 import subprocess
-import sys
 import time
 import urllib.parse
 
@@ -35,22 +34,15 @@ COMMAND_SECONDS_MAX = 120
 DEFAULT_MACHINE = harness.SOURCE / "deploy/machines/one-310p3.yaml"
 
 
-class Answer:
-    """What a command printed and how it ended."""
-
-    def __init__(self, arguments, code, out, err):
-        self.arguments, self.code, self.out, self.err = arguments, code, out, err
-
-    def __repr__(self):
-        return f"kubectl {' '.join(self.arguments)}\nexit {self.code}\n--- out\n{self.out}--- err\n{self.err}"
-
-
-class Cluster:
+class Cluster(harness.Fixture):
     """One cluster with one node, `components.NODE`.
 
     npus:     a machine description (YAML text) for ascendsimd; None: one 310P3
     options:  of components.Settings: extenders, gates, apiserver
     """
+
+    seconds_max, pause = START_SECONDS_MAX, 0.1
+    no_answer = (OSError, http.client.HTTPException)
 
     def __init__(self, npus=None, **options):
         self.name, self.root = machine.current()
@@ -63,18 +55,6 @@ class Cluster:
         self._before = None
 
     # ---- life
-
-    def __enter__(self):
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(self, kind, error, trace):
-        if kind is not None:
-            print(self.report(), file=sys.stderr)
-        self.stop()
 
     def start(self):
         """Returns when a Pod can run."""
@@ -155,7 +135,7 @@ class Cluster:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.root), "KUBECONFIG": str(kubeconfig or self.settings.admin)}
         run = subprocess.run([build.program("kubectl"), *words], input=input or "", capture_output=True, text=True, errors="replace",
                              timeout=timeout, env=environment, check=False)
-        return Answer(words, run.returncode, run.stdout, run.stderr)
+        return harness.Answer("kubectl", words, run.returncode, run.stdout, run.stderr)
 
     def ok(self, *arguments, **options):
         """As kubectl(), but the command must succeed. Returns what it printed."""
@@ -208,20 +188,6 @@ class Cluster:
             status, pod = self.api("GET", f"/api/v1/namespaces/{namespace}/pods/{urllib.parse.quote(name)}")
             return pod if status == 200 and pod["status"].get("phase") == phase and (phase != "Running" or is_ready(pod)) else None
         return self.wait_until(arrived, f"Pod {name} is {phase}", timeout)
-
-    def wait_until(self, condition, what, timeout=START_SECONDS_MAX, process=None):
-        """Waits for a true answer and returns it. A connection that fails is no answer. `process`: must stay alive meanwhile."""
-        end_time = time.monotonic() + timeout
-        while True:
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                answer = condition()
-                if answer:
-                    return answer
-            if process is not None and process.poll() is not None:
-                raise AssertionError(f"not come: {what}; process ended with {process.returncode}\n{self.report()}")
-            if time.monotonic() > end_time:
-                raise AssertionError(f"not come within {timeout} s: {what}\n{self.report()}")
-            time.sleep(0.1)
 
     def wait_ready(self, name):
         ready = {

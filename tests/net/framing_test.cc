@@ -113,6 +113,28 @@ TEST_F(FramingTest, ARequestOfHttp11NamesItsHost) {
   }
 }
 
+// Without it a client of HTTP/1.0 would take the 100 for its answer, and one that says twice that it waits
+// would wait for ever.
+TEST_F(FramingTest, OnlyWhoWaitsForItIsToldToGoOn) {
+  const Running serving = serve(echo);
+  for (const auto& [fields, told] :
+       {std::pair{"HTTP/1.0\r\nExpect: 100-continue\r\n", false},
+        std::pair{"HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue, 100-continue\r\n", true},
+        std::pair{"HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nExpect: 100-Continue\r\n",
+                  true}}) {
+    RawClient raw(socket_path());
+    raw.send(std::string("POST /a ") + fields + "Host: x\r\nContent-Length: 2\r\n\r\n");
+    if (told) {
+      EXPECT_TRUE(raw.read_until_contains("\r\n\r\n").starts_with("HTTP/1.1 100 Continue\r\n")) << fields;
+    }
+    raw.send("hi");
+    const std::string answer = raw.read_to_end();
+    EXPECT_EQ(answer.find("100 Continue") != std::string::npos, told) << fields << answer;
+    EXPECT_EQ(answer.find("100 Continue"), answer.rfind("100 Continue")) << fields << answer;
+    EXPECT_NE(answer.find(" 200 OK"), std::string::npos) << fields << answer;
+  }
+}
+
 // Without it a client that waits for something else than 100 would wait until its time is over, and a proxy
 // that forwards the body and one that does not would disagree on where the next request begins.
 TEST_F(FramingTest, AnExpectationThatIsNotMetIsRefused) {

@@ -6,8 +6,11 @@
 #include <openssl/ssl.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -19,6 +22,36 @@ namespace tangram::net {
 namespace {
 
 constexpr std::size_t kTotal = std::size_t{4} << 20;
+
+// A client of TLS 1.3 that does as it is told, on a connected socket which it leaves open.
+class Client {
+ public:
+  explicit Client(int fd) : context_(SSL_CTX_new(TLS_client_method())), tls_(SSL_new(context_)) {
+    signal(SIGPIPE, SIG_IGN);  // the library writes as it does
+    SSL_set_fd(tls_, fd);
+    if (SSL_connect(tls_) != 1) std::abort();
+  }
+  ~Client() {
+    SSL_free(tls_);
+    SSL_CTX_free(context_);
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  ssize_t say(const std::string& text) { return SSL_write(tls_, text.data(), static_cast<int>(text.size())); }
+  std::string hear() {
+    std::string text(4096, '\0');
+    text.resize(static_cast<std::size_t>(std::max(SSL_read(tls_, text.data(), 4096), 0)));
+    return text;
+  }
+  bool renew_keys() {
+    return SSL_key_update(tls_, SSL_KEY_UPDATE_NOT_REQUESTED) == 1 && SSL_do_handshake(tls_) == 1;
+  }
+
+ private:
+  SSL_CTX* context_;
+  SSL* tls_;
+};
 
 class TlsTest : public ServerFixture {
  protected:
@@ -336,6 +369,72 @@ TEST_F(TlsTest, AHangUpIsNoticedWhileAHandlerWorks) {
     waiting.take();
     EXPECT_TRUE(eventually([&] { return server_->connections() == 0; }));
   }
+}
+
+// Without this, whoever says one byte too much before it goes would hold its connection for as long as a
+// handler works: with a log that is followed, for ever.
+TEST_F(TlsTest, AHangUpIsNoticedBehindTheNextRequest) {
+  for (const bool plain : {false, true}) {
+    Mailbox<int> cancelled;
+    Mailbox<Responder> waiting;
+    const Running serving = serve_tcp(
+        [&](const Request&, Responder responder) {
+          responder.on_cancel([&] { cancelled.put(1); });
+          waiting.put(std::move(responder));
+        },
+        {}, plain);
+    for (const bool at_once : {false, true}) {
+      const int fd = dial();
+      std::optional<Client> client;
+      if (!plain) client.emplace(fd);
+      const auto say = [&](const std::string& text) {
+        const auto length = static_cast<ssize_t>(text.size());
+        return (plain ? ::send(fd, text.data(), text.size(), MSG_NOSIGNAL) : client->say(text)) == length;
+      };
+      const std::string request = "GET /1 HTTP/1.1\r\nHost: x\r\n\r\n";
+      ASSERT_TRUE(say(at_once ? request + "G" : request));
+      const Responder responder = waiting.take();
+      if (!at_once) {
+        ASSERT_TRUE(say("G"));
+      }
+      std::this_thread::sleep_for(milliseconds(50));
+      EXPECT_TRUE(cancelled.empty());
+      close(fd);
+      EXPECT_EQ(cancelled.take(), 1);
+      EXPECT_TRUE(eventually([&] { return server_->connections() == 0; }));
+    }
+  }
+}
+
+// Without this, a peer that is nobody yet could have the thread that serves everybody make keys, as fast as
+// it can ask.
+TEST_F(TlsTest, NewKeysHaveAnEnd) {
+  const Running serving = serve_tcp(echo);
+  const int fd = dial();
+  Client client(fd);
+  ASSERT_EQ(client.say("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), 27);
+  EXPECT_TRUE(client.hear().starts_with("HTTP/1.1 200"));
+  int renewed = 0;
+  while (renewed < 10'000 && client.renew_keys()) ++renewed;
+  EXPECT_GE(renewed, 8) << "some are as TLS has it";
+  EXPECT_TRUE(eventually([&] { return server_->connections() == 0; }));
+  close(fd);
+}
+
+// Without this, what is no greeting would use up the pace of those that are.
+TEST_F(TlsTest, OnlyAGreetingIsAHandshake) {
+  ServerLimits limits;
+  limits.handshakes_per_second = 1;
+  const Running serving = serve_tcp(echo, limits);
+  for (int i = 0; i < 50; ++i) {
+    const int fd = dial();
+    const char record[] = {0x16, 0x03, 0x01, 0x00, 0x01, 0x01};
+    ASSERT_EQ(::send(fd, record, sizeof record, MSG_NOSIGNAL), ssize_t{sizeof record});
+    char byte = 0;
+    EXPECT_LE(recv(fd, &byte, 1, 0), 0);
+    close(fd);
+  }
+  EXPECT_TRUE(HttpClient(to_server()).request({}, milliseconds(5'000)));
 }
 
 // Without this, reading ahead for a hang-up would swallow the next request.

@@ -124,6 +124,77 @@ TEST(Explain, SeveralJobsWhoseEndIsNeeded) {
   EXPECT_EQ(end->jobs.size(), 3U);
 }
 
+std::vector<JobId> to_end(const World& world, JobId waiting) {
+  const Result<Explanation> why = world.core.explain(waiting, world.now);
+  const Remedy* end = why ? find(*why, Remedy::Kind::kJobsEnd) : nullptr;
+  return end == nullptr ? std::vector<JobId>() : end->jobs;
+}
+
+// Without this, an operator would be told to end the job that matters most, or has run for days, where
+// another would do as well.
+TEST(Explain, OfEquallyFewTheCheapestIsNamed) {
+  World world;
+  world.add_node({.npus = 4});
+  world.put_tenant("a");
+  const JobId high = world.submit({.tenant = "a", .priority = Priority::kHigh});
+  const JobId old = world.submit({.tenant = "a"});
+  world.pass(60'000);
+  const JobId young = world.submit({.tenant = "a", .npus = 2});
+  world.pass(1'000);
+  const JobId waiting = world.submit({.tenant = "a"});
+  EXPECT_THAT(to_end(world, waiting), ElementsAre(young))
+      << "two NPUs for a second are less than one for a minute";
+  world.pass(120'000);
+  EXPECT_THAT(to_end(world, waiting), ElementsAre(old))
+      << "two NPUs for two minutes are more than one for three";
+  EXPECT_TRUE(world.is_running(high));
+}
+
+// Without this, a job of a low priority that has run for long would be spared, and one of a high one be
+// named.
+TEST(Explain, ALowPriorityComesBeforeTheWorkThatIsLost) {
+  World world;
+  world.add_node({.npus = 2});
+  world.put_tenant("a");
+  const JobId low = world.submit({.tenant = "a", .priority = Priority::kLow});
+  world.pass(600'000);
+  world.submit({.tenant = "a", .priority = Priority::kHigh});
+  const JobId waiting = world.submit({.tenant = "a"});
+  EXPECT_THAT(to_end(world, waiting), ElementsAre(low));
+}
+
+// Without this, the two largest would be named where a large and a small one free enough.
+TEST(Explain, OfEquallyFewTogetherTheCheapestAreNamed) {
+  World world;
+  world.add_node({.npus = 6});
+  world.put_tenant("a");
+  world.submit({.tenant = "a", .npus = 2, .priority = Priority::kHigh});
+  const JobId large = world.submit({.tenant = "a", .npus = 2});
+  world.submit({.tenant = "a"});
+  world.pass(60'000);
+  const JobId young = world.submit({.tenant = "a"});
+  const JobId waiting = world.submit({.tenant = "a", .npus = 3});
+  EXPECT_THAT(to_end(world, waiting), ElementsAre(large, young));
+}
+
+// Without this, a tenant would be told to end its longest job for a place in its quota.
+TEST(Explain, OfTheHoldersOfAQuotaTheCheapestAreNamed) {
+  World world;
+  world.add_node();
+  Quota quota;
+  quota.npus = 5;
+  world.put_tenant("a", quota);
+  world.submit({.tenant = "a", .npus = 2, .time_limit_ms = 90'000});
+  const JobId small = world.submit({.tenant = "a", .time_limit_ms = 100'000});
+  world.pass(60'000);
+  const JobId young = world.submit({.tenant = "a", .npus = 2});
+  const JobId one = world.submit({.tenant = "a"});
+  EXPECT_THAT(to_end(world, one), ElementsAre(young)) << "it has just begun";
+  world.cancel(one);
+  const JobId three = world.submit({.tenant = "a", .npus = 3});
+  EXPECT_THAT(to_end(world, three), ElementsAre(small, young));
+}
+
 // Without this, asking about a job that does not wait would crash or invent a reason.
 TEST(Explain, JobsThatDoNotWait) {
   World world;

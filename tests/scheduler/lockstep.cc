@@ -486,6 +486,23 @@ bool Lockstep::starts_in(Scheduler fork, JobId job, TimeMs at) const {
   return fork.job(job) && !fork.job(job)->npus.empty();
 }
 
+namespace {
+
+// Takes away the slices that nobody holds and nothing uses.
+void return_leftovers(Scheduler& core, TimeMs now) {
+  std::map<std::uint32_t, NodeReported> reports;
+  for (const NpuView& npu : core.npus()) {
+    NodeReported& report = reports[npu.node.value];
+    report.node = core.node_name(npu.node);
+    if (npu.report.health == Health::kAbsent) continue;
+    report.npus.push_back(npu.report);
+    std::erase_if(report.npus.back().strays, [](const StraySlice& stray) { return stray.residual; });
+  }
+  for (const auto& [node, report] : reports) core.apply(Input(report), now);
+}
+
+}  // namespace
+
 void Lockstep::check_remedy(JobId job, const Remedy& remedy) const {
   Scheduler fork = core_;
   const TimeMs now(now_);
@@ -500,6 +517,12 @@ void Lockstep::check_remedy(JobId job, const Remedy& remedy) const {
       }
       RC_ASSERT(starts_in(fork, job, now));
       return;
+    case Remedy::Kind::kSlicesReturned: {
+      RC_ASSERT(!remedy.slices.empty());
+      return_leftovers(fork, now);
+      RC_ASSERT(starts_in(fork, job, now));
+      return;
+    }
     case Remedy::Kind::kRaiseQuota: {
       TenantSpec spec = fork.tenant(remedy.tenant)->spec;
       if (remedy.dimension == Dimension::kNpus) spec.quota.npus = remedy.limit;

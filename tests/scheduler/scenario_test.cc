@@ -72,6 +72,33 @@ TEST(Scenario, JobsThatWaitAlikeAreCounted) {
   EXPECT_EQ(world.core.queued_alike(second), 1);
 }
 
+// Without this, a job that can afford one kind of NPU alone would be sent to mend a sick one, where those
+// that are free are kept for somebody else and NPUs that it cannot afford are free besides.
+TEST(Scenario, WhatIsKeptIsTheReasonThoughOthersAreFree) {
+  World world;
+  const NodeShape small{.name = "small", .npus = 4};
+  world.add_node(small);
+  world.set_health(small, 0, Health::kAlarm);
+  world.put_tenant("rich");
+  Quota quota;
+  quota.memory_total = Bytes::gib(32);  // one of the small ones
+  world.put_tenant("poor", quota);
+  world.input(SettingsChanged{1'000});
+  std::vector<JobId> holders;
+  for (int i = 0; i < 3; ++i) holders.push_back(world.submit({.tenant = "rich"}));
+  const JobId large = world.submit({.tenant = "rich", .npus = 3});
+  world.add_node({.name = "large", .npus = 1, .chip = "910B3", .memory = Bytes::gib(64)});
+  world.pass(1'001);
+  const JobId waiting = world.submit({.tenant = "poor"});
+  EXPECT_EQ(world.reason(waiting), ReasonCode::kNpusUnhealthy) << "were it healthy, the first would do";
+  world.end(holders[0]);
+  EXPECT_EQ(world.reason(waiting), ReasonCode::kNpusKept);
+  const Result<Explanation> why = world.core.explain(waiting, world.now);
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->blockers.front().reason, ReasonCode::kNpusKept);
+  EXPECT_EQ(why->blockers.front().kept_for, large);
+}
+
 // Without this, a tenant's classes would not be the order of service.
 TEST(Scenario, ThreeTenantsAreServedByClass) {
   World world;

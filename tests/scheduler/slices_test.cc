@@ -77,6 +77,20 @@ TEST(Slices, WhatNoNpuHasIsRefused) {
             "a slice is of one NPU, and none that can be cut has more than 21527MiB; the job asks for 24GiB");
 }
 
+// Without this, somebody would be sent to ask for a whole NPU where none has what was refused.
+TEST(Slices, WholeNpusAreAHintWhereOneIsLargeEnough) {
+  World world = world_with(node_310p3());
+  const JobSpec large = world.slice_spec({.tenant = "team", .memory_mib = 24'576});
+  const JobSpec wide = world.slice_spec({.tenant = "team", .ai_cores = 20});
+  EXPECT_EQ(world.core.check(JobSubmitted{large}).error().hint, "ask for at most --slice 21527MiB");
+  EXPECT_EQ(world.core.check(JobSubmitted{wide}).error().hint, "ask for at most 8 AI cores");
+  world.add_node({.name = "whole-only", .npus = 1});
+  EXPECT_EQ(world.core.check(JobSubmitted{large}).error().hint,
+            "ask for at most --slice 21527MiB, or for whole NPUs (--npus)");
+  EXPECT_EQ(world.core.check(JobSubmitted{wide}).error().hint,
+            "ask for at most 8 AI cores, or for whole NPUs (--npus)");
+}
+
 // Without this, a machine that cannot cut would give the whole NPU, or keep the job waiting for nothing.
 TEST(Slices, WhereNothingCanBeCutTheyAreRefused) {
   World world = world_with({});
@@ -227,6 +241,64 @@ TEST(Slices, RemediesHold) {
   const Result<Explanation> all = world.core.explain(whole, world.now);
   ASSERT_FALSE(all->remedies.empty());
   EXPECT_EQ(all->remedies.front().jobs.size(), 5U) << "all that hold a slice of it";
+}
+
+// Without this, work of an hour would be given up for a slice where that of a minute would do.
+TEST(Slices, OfEquallyFewTheCheapestIsToEnd) {
+  World world = world_with(node_310p3());
+  std::vector<JobId> small;
+  for (int i = 0; i < 2; ++i) small.push_back(world.submit_slice({.tenant = "team", .memory_mib = 1024}));
+  world.pass(60'000);
+  for (int i = 0; i < 4; ++i) small.push_back(world.submit_slice({.tenant = "team", .memory_mib = 1024}));
+  const JobId large = world.submit_slice({.tenant = "team", .memory_mib = 7000});
+  const Result<Explanation> why = world.core.explain(large, world.now);
+  ASSERT_TRUE(why);
+  ASSERT_FALSE(why->remedies.empty());
+  EXPECT_THAT(why->remedies.front().jobs, ElementsAre(small[2], small[3])) << "of one vGroup, and young";
+}
+
+// Without this, a waiting job's reason would name a leftover, and no way to be rid of it.
+TEST(Slices, TheReturnOfLeftoversIsARemedy) {
+  World world = world_with(node_310p3());
+  NodeReported report = world.node_report(node_310p3());
+  report.npus[0].strays = {{100, "vir04", 0, true}};
+  world.input(report);
+  const JobId large = world.submit_slice({.tenant = "team", .memory_mib = 13'000});
+  const std::string before = world.core.to_bytes();
+  const Result<Explanation> why = world.core.explain(large, world.now);
+  EXPECT_EQ(world.core.to_bytes(), before) << "a question changes nothing";
+  ASSERT_TRUE(why);
+  ASSERT_FALSE(why->remedies.empty());
+  const Remedy& first = why->remedies.front();
+  EXPECT_EQ(first.kind, Remedy::Kind::kSlicesReturned);
+  EXPECT_TRUE(first.starts);
+  ASSERT_EQ(first.slices.size(), 1U);
+  EXPECT_EQ(first.slices.front().slice.id, 100U);
+}
+
+// Without this, a quota would be said to lack more than was asked for, and nobody know what for.
+TEST(Slices, ABlockerSaysWhatTheRequestComesTo) {
+  Quota quota;
+  quota.memory_total = Bytes::mib(21'527);
+  World world = world_with(node_310p3(2), quota);
+  world.submit_slice({.tenant = "team", .memory_mib = 13'000});
+  const JobId slice = world.submit_slice({.tenant = "team", .memory_mib = 4096});
+  const auto blocker = world.core.blocker(world.status(slice).spec, world.reason(slice));
+  ASSERT_TRUE(blocker && blocker->granted);
+  EXPECT_EQ(blocker->reason, ReasonCode::kQuotaMemoryTotal);
+  EXPECT_EQ(blocker->granted->template_name, "vir02");
+  EXPECT_EQ(blocker->granted->memory, Bytes(blocker->asked));
+  EXPECT_EQ(blocker->granted->ai_cores, 2);
+  const JobId large = world.submit_slice({.tenant = "team", .memory_mib = 13'000});
+  const Result<Explanation> why = world.core.explain(large, world.now);
+  ASSERT_TRUE(why);
+  ASSERT_TRUE(why->blockers.front().granted);
+  EXPECT_EQ(why->blockers.front().granted->template_name, "") << "a whole NPU";
+  EXPECT_EQ(why->blockers.front().granted->memory, Bytes::mib(21'527));
+  const JobId whole = world.submit({.tenant = "team"});
+  const auto memory = world.core.blocker(world.status(whole).spec, ReasonCode::kQuotaMemoryTotal);
+  ASSERT_TRUE(memory && memory->granted) << "16 GiB were asked for, and all of it is charged";
+  EXPECT_EQ(memory->granted->memory, Bytes::mib(21'527));
 }
 
 // Without this, what exists already could not be booked, or an NPU be booked twice.

@@ -63,6 +63,9 @@ retention: {endedJobs: 1h, endedJobsMax: 7, journal: 30d, snapshotEvery: 500, sw
   EXPECT_EQ(config->cgroup, "other");
   EXPECT_EQ(config->options.keep_after_ms, 300'000);
   EXPECT_EQ(config->device_library, "/a/libdcmi.so");
+  EXPECT_EQ(config->options.device_group.name, "npu");
+  EXPECT_EQ(config->options.device_group.file, "f.yaml");
+  EXPECT_TRUE(config->options.device_group.has_section);
   EXPECT_EQ(config->mounts, (std::vector<DriverMount>{{"/b", "/c"}}));
   EXPECT_EQ(config->options.uids.first, 300'000U);
   EXPECT_EQ(config->options.host_defaults.cpu_milli, 500);

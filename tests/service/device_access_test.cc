@@ -54,5 +54,40 @@ TEST(DeviceAccess, ClosedNodesAreNamedWithTheirOwnerAndMode) {
   std::filesystem::remove_all(directory);
 }
 
+ClosedDevice closed_node(std::string group, mode_t mode) {
+  return {"/dev/davinci0", 0, std::move(group), mode};
+}
+
+// Without it the doctor would put the user of one job into a group, and the jobs of a root daemon, each with
+// a uid of its own and no groups but the configured one, would find the nodes closed as before.
+TEST(DeviceAccess, OfARootDaemonTheConfiguredGroupIsMended) {
+  Options options;
+  options.device_group.file = "/etc/tangram/tangramd.yaml";
+  const auto command = [&options](const std::string& group, mode_t mode) {
+    return opening_command({closed_node(group, mode)}, 200'000, options);
+  };
+  EXPECT_EQ(
+      command("video", 0660),
+      "printf '\\ndevices: {group: video}\\n' >> /etc/tangram/tangramd.yaml && systemctl restart tangram");
+  options.device_group.has_section = true;
+  EXPECT_EQ(command("video", 0660),
+            "${EDITOR:-vi} /etc/tangram/tangramd.yaml && systemctl restart tangram  # devices.group: video");
+  EXPECT_EQ(command("HwHiAiUser", 0660), "systemctl restart tangram") << "made after the daemon's start";
+  EXPECT_EQ(command("root", 0660), "chmod a+rw /dev/davinci0") << "there is no group that jobs could have";
+  options.device_groups = {1000};
+  EXPECT_EQ(command("root", 0660), "chgrp HwHiAiUser /dev/davinci0 && chmod g+rw /dev/davinci0");
+  EXPECT_EQ(command("video", 0600), "chgrp HwHiAiUser /dev/davinci0 && chmod g+rw /dev/davinci0");
+  EXPECT_EQ(command("", 0660), "chgrp HwHiAiUser /dev/davinci0 && chmod g+rw /dev/davinci0") << "no name";
+}
+
+// Without it a daemon of a plain user would be told to change a setting that it does not use.
+TEST(DeviceAccess, WithoutRootTheDaemonsUserIsPutIntoTheGroup) {
+  Options options;
+  options.own_uid = 5000;
+  EXPECT_EQ(opening_command({closed_node("video", 0660)}, 5000, options),
+            "usermod -aG video \"$(id -nu 5000)\"");
+  EXPECT_EQ(opening_command({closed_node("video", 0600)}, 5000, options), "chmod a+rw /dev/davinci0");
+}
+
 }  // namespace
 }  // namespace tangram::service

@@ -14,6 +14,7 @@ namespace tangram::service::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using wire::FindingView;
 using wire::Severity;
 
@@ -84,6 +85,16 @@ TEST(Doctor, FindsWhatIsSetWrongInTheDriver) {
   node.readings.slices_for_containers = Sample<bool>::known(false);
   EXPECT_EQ(only(node).code, "doctor.slices.mode");
   EXPECT_EQ(only(node).command, "npu-smi set -t vnpu-mode -d 0");
+}
+
+// Without it an operator would be told to destroy what is gone, each time the daemon starts.
+TEST(Doctor, OffersNoCommandAgainstALeftoverThatIsGone) {
+  CutNode node;
+  node.end(node.submit(4096));
+  EXPECT_EQ(only(node).code, "doctor.slices.checked");
+  EXPECT_EQ(only(node).severity, Severity::kNotice);
+  EXPECT_EQ(only(node).command, "tangram slices 0");
+  EXPECT_EQ(only(node).slice, 100U);
 }
 
 // Without it capacity that a leftover takes would be missing, and nobody could say what frees it.
@@ -178,6 +189,16 @@ TEST(Doctor, FindsADamagedOrClosedFileOfTheDriver) {
   EXPECT_EQ(only(node).code, "doctor.recover.damaged");
   EXPECT_THAT(only(node).message, HasSubstr("/etc/vnpu.cfg, is damaged"));
   EXPECT_EQ(only(node).command, "mv /etc/vnpu.cfg /etc/vnpu.cfg.damaged");
+  file = {RecoverFile::State::kNotPlain, "/etc/vnpu.cfg", "/etc/vnpu.cfg is a symbolic link", 0};
+  EXPECT_EQ(only(node).code, "doctor.recover.not_plain");
+  EXPECT_EQ(only(node).severity, Severity::kWarning) << "the driver may follow it";
+  EXPECT_THAT(only(node).message, HasSubstr("/etc/vnpu.cfg is a symbolic link"));
+  EXPECT_THAT(only(node).message, Not(HasSubstr("damaged")));
+  EXPECT_EQ(only(node).command, "mv /etc/vnpu.cfg /etc/vnpu.cfg.away");
+  file = {RecoverFile::State::kExposed, "/etc/vnpu.cfg", "its mode is 0666", 0};
+  EXPECT_EQ(only(node).code, "doctor.recover.exposed");
+  EXPECT_THAT(only(node).message, HasSubstr("its mode is 0666"));
+  EXPECT_EQ(only(node).command, "chown 0 /etc/vnpu.cfg && chmod 600 /etc/vnpu.cfg");
   file = {RecoverFile::State::kUnwritable, "/etc/vnpu.cfg", "Operation not permitted", EPERM};
   EXPECT_EQ(only(node).code, "doctor.recover.unwritable");
   EXPECT_EQ(only(node).command, "chattr -i /etc/vnpu.cfg");
@@ -189,7 +210,8 @@ TEST(Doctor, FindsADamagedOrClosedFileOfTheDriver) {
 
 // Without it jobs would fail one after another on a machine that looks well.
 TEST(Doctor, FindsDeviceNodesThatJobsCannotOpen) {
-  const CutNode node;
+  CutNode node;
+  node.options.own_uid = 5000;
   MachineWalls walls;
   walls.closed_to = 5000;
   walls.closed_devices = {{"/dev/davinci_manager", 1000, "HwHiAiUser", 0660},

@@ -432,7 +432,7 @@ Result<DeviceScan> FakeDevices::scan() {
   scan.driver = driver_;
   scan.npus = npus_;
   scan.slices_recover = Sample<bool>::known(slices_recover_);
-  scan.slices_for_containers = Sample<bool>::known(true);
+  scan.slices_for_containers = Sample<bool>::known(for_containers_);
   return scan;
 }
 
@@ -549,6 +549,11 @@ bool FakeDevices::slices_recover() const {
 void FakeDevices::set_recover(bool on) {
   const std::lock_guard lock(mutex_);
   slices_recover_ = on;
+}
+
+void FakeDevices::set_for_containers(bool on) {
+  const std::lock_guard lock(mutex_);
+  for_containers_ = on;
 }
 
 void FakeDevices::refuse_destroy(bool refuse) {

@@ -170,6 +170,7 @@ class FakeDevices final : public Devices {
   std::vector<std::uint32_t> forgotten() const;  // in their order
   bool slices_recover() const;
   void set_recover(bool on);
+  void set_for_containers(bool on);
   std::vector<DeviceSlice> slices() const;
   void set_health(std::uint32_t physical_id, Health health);
   void remove_npu(std::uint32_t physical_id);
@@ -186,6 +187,7 @@ class FakeDevices final : public Devices {
   bool refuse_forget_ = false;
   std::vector<std::uint32_t> forgotten_;
   bool slices_recover_ = true;
+  bool for_containers_ = true;
   bool away_ = false;
   int scans_ = 0;
 };

@@ -30,9 +30,10 @@ wire::LeaseRequest whole(std::int64_t npus = 1) {
 
 Result<wire::FitView> ask(const CutNode& node, const wire::LeaseRequest& request,
                           const Caller& caller = kOperator) {
-  TG_TRY(const FitQuestion question, resolve_fit(node.state, node.options, caller, request, [&node] {
+  TG_TRY(FitQuestion question, resolve_fit(node.state, node.options, caller, request, [&node] {
            return std::make_shared<const Scheduler>(node.state.core());
          }));
+  question.readings = node.readings;
   return make_fit(question, names_of(node.state, caller), node.now, wire::Language::kEnglish);
 }
 
@@ -60,8 +61,33 @@ TEST(Fit, SaysWhatWouldBeGrantedAndWhy) {
   const wire::FitView large = fit(node, slice_of(13'000));
   EXPECT_EQ(large.answer, FitAnswer::kNow);
   EXPECT_FALSE(large.slice.has_value());
-  EXPECT_EQ(large.granted, "a whole NPU of 310P3: 21527MiB, 8 AI cores; no template holds 13000MiB");
+  EXPECT_EQ(
+      large.granted,
+      "a whole NPU of 310P3: 21527MiB, 8 AI cores; no template holds 13000MiB, the largest is vir04 with "
+      "12GiB and 4 AI cores");
   EXPECT_EQ(fit(node, whole()).granted, "the whole NPU: 310P3, 21527MiB, 8 AI cores");
+}
+
+// Without it a program would find less on an NPU of its own than anybody had said.
+TEST(Fit, SaysWhatAProgramFindsOnAWholeNpu) {
+  CutNode node;
+  DeviceNpu& npu = node.readings.npus[0];
+  npu.memory_used = Sample<Bytes>::known(Bytes::mib(1805));
+  EXPECT_EQ(fit(node, whole()).granted, "the whole NPU: 310P3, 21527MiB, 8 AI cores")
+      << "what runs there is not known";
+  npu.processes = Sample<std::vector<DeviceProcess>>::known({});
+  EXPECT_EQ(fit(node, whole()).granted,
+            "the whole NPU: 310P3, 21527MiB, 8 AI cores, 19722MiB for the program");
+  npu.memory_used = Sample<Bytes>::known(Bytes::mib(1805 + 4096));
+  npu.processes.value = {{17, Bytes::mib(4096)}};
+  EXPECT_THAT(fit(node, slice_of(13'000)).granted,
+              HasSubstr("19722MiB for the program; no template holds 13000MiB"));
+  EXPECT_THAT(fit(node, slice_of(20'000)).granted,
+              HasSubstr("though a program finds less than the 20000MiB that are asked for"));
+  EXPECT_THAT(fit(node, slice_of(1024)).granted, HasSubstr("vir01: 1 AI core,")) << "one is no plural";
+  node.readings.idle_use[0] = Bytes::mib(1800);
+  EXPECT_THAT(fit(node, whole()).granted, HasSubstr("19727MiB for the program"))
+      << "measured while it was idle";
 }
 
 // Without it the sizes told could be those of another board, whose templates have the same names.

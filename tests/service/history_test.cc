@@ -116,6 +116,75 @@ TEST_F(HistoryTest, OfAJobHoldsTheWaitsOfItsGroupWhileItWaited) {
   EXPECT_THAT(read(foreign), IsEmpty());
 }
 
+NewEvent of_npu(const std::string& type, const std::string& topic, const std::string& group = "") {
+  static int number = 0;
+  NewEvent made{type, {}, topic, group, topic + " " + type + " " + std::to_string(++number)};
+  if (!group.empty()) made.tenants = {1};
+  return made;
+}
+
+NewEvent starting(std::vector<std::uint32_t> npus, const std::string& template_name) {
+  wire::EventView view;
+  view.type = "job.starting";
+  view.cursor = "1.0";
+  view.at = TimeMs(1);
+  view.npus = std::move(npus);
+  view.template_name = template_name;
+  return {view.type, {1}, "j-5", "", wire::write(view)};
+}
+
+// Without this, nobody could see in the history of a job when its slice was cut, or that the NPU failed on
+// which it ran.
+TEST_F(HistoryTest, OfAJobTellsItsSlicesAndTheHealthOfItsNpus) {
+  const std::vector<std::pair<NewEvent, bool>> all = {
+      {event("job.submitted", 1, "j-5", "group"), true},
+      {of_npu("npu.health", "npu-3"), false},  // before its time
+      {starting({3}, "vir02"), true},
+      {of_npu("npu.allocated", "npu-3"), false},  // job.starting says so
+      {of_npu("slice.made", "npu-3", "j-6"), false},
+      {of_npu("slice.made", "npu-3", "j-5"), true},
+      {event("job.running", 1, "j-5"), true},
+      {of_npu("npu.health", "npu-3"), true},
+      {of_npu("npu.health", "npu-4"), false},
+      {event("job.ended", 1, "j-5"), true},
+      {of_npu("npu.health", "npu-3"), false},  // it is over
+      {of_npu("slice.returned", "npu-3", "j-6"), false},
+      {of_npu("slice.returned", "npu-3", "j-5"), true},
+      {of_npu("npu.gone", "npu-3"), false},
+  };
+  std::vector<std::string> wanted;
+  JobTrack live("j-5", "group", true);
+  for (const auto& [one, is_its] : all) {
+    EXPECT_EQ(live.passes(one), is_its) << one.body;
+    if (is_its) wanted.push_back(one.body);
+    add({one});
+  }
+  EventFilter filter;
+  filter.job = JobTrack("j-5", "group", true);
+  EXPECT_EQ(read(filter), wanted);
+  for (const std::size_t limit : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+    EXPECT_EQ(read_pages(filter, limit, false), wanted) << limit;
+    auto backwards = read_pages(filter, limit, true);
+    std::reverse(backwards.begin(), backwards.end());
+    EXPECT_EQ(backwards, wanted) << limit;
+  }
+  const auto track = track_at(store, JobTrack("j-5", "group", true), {8, EventCursor::kItemMax});
+  ASSERT_TRUE(track);
+  EXPECT_EQ(track->held(), std::vector<std::string>{"npu-3"}) << "taken up while it runs";
+}
+
+// Without this, the history of a job that holds NPUs would end at its start, or walk over those of others.
+TEST_F(HistoryTest, OfARunningJobGoesOn) {
+  add({event("job.submitted", 1, "j-5", "group")});
+  add({starting({0, 1}, "")});
+  const NewEvent health = of_npu("npu.health", "npu-1");
+  add({health});
+  EventFilter filter;
+  filter.job = JobTrack("j-5", "group", true);
+  ASSERT_EQ(read(filter).size(), 3U);
+  EXPECT_EQ(read(filter).back(), health.body);
+}
+
 // Without this, a stream that begins in the middle would not know whether its job waits.
 TEST_F(HistoryTest, AJobsTrackIsTakenUpAnywhere) {
   add({event("job.submitted", 1, "j-5", "group")});

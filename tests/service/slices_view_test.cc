@@ -104,11 +104,68 @@ TEST(SlicesView, NamesTheRuleThatForbidsACut) {
   EXPECT_FALSE(both->legal);
   ASSERT_FALSE(both->rules.empty());
   EXPECT_EQ(both->rules[0].code, "slice.rule.resource");
-  EXPECT_EQ(both->rules[0].message, "AICPU: 8 needed, and the chip has 7");
+  EXPECT_EQ(both->rules[0].message, "AICPU: 4 needed, 3 of 7 left");
   EXPECT_TRUE(look(node, asking({"vir02", "vir02_1c"})).asked->legal) << "the leaner variant fits";
   const auto strange = look(node, asking({"vir99"})).asked;
   EXPECT_EQ(strange->rules.at(0).code, "slice.rule.no_template");
   EXPECT_THAT(strange->rules.at(0).message, HasSubstr("vir04_3c"));
+}
+
+// Without it `--cut` would say yes to a template that no job ever gets, however long it waits.
+TEST(SlicesView, ATemplateThatIsNeverGivenIsNoAnswer) {
+  const CutNode node;
+  const auto asked = look(node, asking({"vir04_4c_dvpp"})).asked;
+  EXPECT_FALSE(asked->legal);
+  ASSERT_EQ(asked->rules.size(), 1U);
+  EXPECT_EQ(asked->rules[0].code, "slice.rule.not_given");
+  EXPECT_EQ(asked->rules[0].message,
+            "no request is ever given vir04_4c_dvpp; of 310P (24 GiB) there are: vir01, vir02, vir02_1c, "
+            "vir04, vir04_3c");
+  EXPECT_FALSE(asked->rules[0].hint.empty());
+  const auto strange = look(node, asking({"vir99"})).asked;
+  EXPECT_EQ(strange->rules.at(0).message.find("ndvpp"), std::string::npos) << "it would not be given either";
+}
+
+// Without it a rule would tell sums, and nobody see what is asked for too much and what there is.
+TEST(SlicesView, RulesTellWhatIsNeededAndWhatIsLeft) {
+  CutNode node;
+  node.show(100, "vir04", 0);
+  node.show(101, "vir01", 1);
+  const wire::NpuSlicesView npu = look(node);
+  const auto cut = std::find_if(npu.cuts.begin(), npu.cuts.end(),
+                                [](const wire::SliceCutView& one) { return one.template_name == "vir04"; });
+  ASSERT_NE(cut, npu.cuts.end());
+  ASSERT_FALSE(cut->rules.empty());
+  EXPECT_EQ(cut->rules[0].message, "AI cores: 4 needed, 3 of 8 left");
+  EXPECT_EQ(cut->rules[0].details, (Details{{"needed", std::int64_t{4}},
+                                            {"available", std::int64_t{8}},
+                                            {"resource", std::string("aiCores")},
+                                            {"left", std::int64_t{3}}}));
+  EXPECT_EQ(look(node, asking({"vir02", "vir01"})).asked->rules.at(0).message,
+            "AICPU: 3 needed, 2 of 7 left");
+}
+
+// Without it what is left of a daemon that was stopped would be shown as in the way, with a command that
+// finds nothing, until nothing of it can come any more.
+TEST(SlicesView, ALeftoverThatNoLookShowsIsBeingChecked) {
+  CutNode node;
+  const JobId left = node.submit(1024);
+  node.end(left);
+  const auto in_status = [&node] {
+    return make_status(node.state, node.options, kOperator, node.readings, {}).npus.at(0).slices.at(0);
+  };
+  ASSERT_EQ(look(node).slices.size(), 1U);
+  EXPECT_EQ(look(node).slices[0].standing, SliceStanding::kResidual);
+  EXPECT_TRUE(look(node).slices[0].unseen);
+  EXPECT_TRUE(in_status().residual);
+  EXPECT_TRUE(in_status().unseen);
+  node.readings.npus[0].slicing.slices.valid = false;
+  EXPECT_FALSE(look(node).slices.at(0).unseen) << "no look has told";
+  EXPECT_FALSE(in_status().unseen);
+  node.readings.npus[0].slicing.slices.valid = true;
+  node.show(100, "vir01", 0);
+  EXPECT_FALSE(look(node).slices.at(0).unseen);
+  EXPECT_FALSE(in_status().unseen);
 }
 
 // Without it a slice would be promised beside a program that has the whole NPU.

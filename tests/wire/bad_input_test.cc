@@ -142,6 +142,32 @@ INSTANTIATE_TEST_SUITE_P(
                  "low, not \"x\""}),
     [](const auto& test) { return test.param.name; });
 
+// Without it "no cores" would be refused in one place, and in another be read as "any number of them".
+TEST(BadInput, NoCoresOfASliceAreRefusedWhereverTheyAreWritten) {
+  const std::string job = R"({"tenant":"a","command":["x"],"slice":{"memory":"4GiB","aiCores":0}})";
+  const std::string alone = R"({"tenant":"a","command":["x"],"slice":{"aiCores":0}})";
+  for (const std::string& body : {job, alone}) {
+    const auto single = read_job_submission(body);
+    ASSERT_FALSE(single);
+    EXPECT_EQ(single.error().reason, "input.out_of_range");
+    const auto batch = read_submissions(R"({"items":[)" + body + "]}");
+    ASSERT_TRUE(batch);
+    ASSERT_FALSE(batch->items.at(0));
+    EXPECT_EQ(batch->items[0].error().reason, "input.out_of_range");
+  }
+  EXPECT_EQ(read_lease_request(R"({"tenant":"a","slice":{"memory":"4GiB","aiCores":0}})").error().reason,
+            "input.out_of_range");
+  const std::string head = "apiVersion: tangram.dev/v1\nkind: Job\n";
+  const auto yaml = read_documents(
+      head + "spec: {tenant: a, command: [x], slice: {memory: 4GiB, aiCores: 0}}\n", Format::kYaml);
+  ASSERT_FALSE(yaml);
+  EXPECT_EQ(yaml.error().reason, "input.out_of_range");
+  const auto json =
+      read_documents(R"({"apiVersion":"tangram.dev/v1","kind":"Job","spec":)" + job + "}", Format::kJson);
+  ASSERT_FALSE(json);
+  EXPECT_EQ(json.error().reason, "input.out_of_range");
+}
+
 // Without it the machine-readable half of an error would be missing, and a dialog could not mark the field.
 TEST(BadInput, DetailsNameFieldAndValue) {
   const auto result = read_job_submission(R"({"command":["x"],"priority":"hihg"})");

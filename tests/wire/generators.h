@@ -209,6 +209,7 @@ inline JobView job_view() {
     job.slice =
         SliceView{*name_gen(), Bytes(*amount_gen()), Bytes(*amount_gen()), 4, *rc::gen::inRange(0, 4), 108};
   }
+  job.granted = *text_gen();
   job.bandwidth_bps = *amount_gen();
   job.time_limit_ms = maybe(duration_gen());
   job.no_wait = *rc::gen::arbitrary<bool>();
@@ -306,6 +307,7 @@ inline StandingSliceView standing_slice() {
   view.memory = Bytes(*amount_gen());
   view.usable_memory = Bytes(*amount_gen());
   view.vgroup = maybe(rc::gen::inRange<std::int32_t>(0, 4));
+  view.unseen = *rc::gen::arbitrary<bool>();
   view.tenant = *text_gen();
   view.job = *text_gen();
   view.job_name = *text_gen();
@@ -323,6 +325,7 @@ inline SlicesView slices_view() {
   npu.mode = static_cast<NpuMode>(*rc::gen::inRange(0, 4));
   npu.ai_cores = maybe(count_gen());
   npu.memory = Bytes(*amount_gen());
+  if (*rc::gen::arbitrary<bool>()) npu.usable_memory = Bytes(*amount_gen());
   npu.tenant = *text_gen();
   npu.job = *text_gen();
   npu.job_name = *text_gen();

@@ -32,7 +32,10 @@ TEST(Sentences, WordsAndPhrasesWithinThem) {
   EXPECT_EQ(chinese("job j-3 has ended: timed-out"), "任务 j-3 已结束：超时");
   EXPECT_EQ(chinese("--time-limit: \"5\" is not a quantity"), "--time-limit：\"5\" 不是一个数量");
   EXPECT_EQ(chinese("write a number with a unit, for example 90s, 15m, 24h or 1h30m"),
-            "请写带单位的数值，例如 90s, 15m, 24h or 1h30m");
+            "请写带单位的数值，例如 90s、15m、24h 或 1h30m");
+  EXPECT_EQ(chinese("write a number with a unit, for example \"a or b\""),
+            "请写带单位的数值，例如 \"a or b\"")
+      << "what somebody else wrote stays";
   EXPECT_EQ(chinese("the document must be an object, not \"vm\""), "文档必须是对象，而不是 \"vm\"");
 }
 

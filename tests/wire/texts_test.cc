@@ -218,7 +218,81 @@ TEST(Texts, ReasonsOfSlicesNameWhatWasAskedFor) {
       "the job needs a slice of 4GiB and 2 AI cores, and slices that no job holds take the room: slice 100 "
       "(vir04) of NPU 7");
   EXPECT_EQ(make_reason(spec(), busy, known, Language::kChinese).message,
-            "任务需要同一节点上的 1 个 NPU，但无任务持有的切片占用了资源：NPU 7 的切片 100 (vir04)");
+            "任务需要同一节点上的 1 个 NPU，但无任务持有的切片占用了资源：NPU 7 的切片 100（vir04）");
+}
+
+// Without it a tenant would read that 8 GiB are needed where it asked for 4, or that an NPU is, and not why.
+TEST(Texts, QuotaReasonsTellWhatWasAskedForAndWhatThatComesTo) {
+  JobSpec job = spec();
+  job.request = {RequestKind::kSlice, 1, Bytes::gib(4), 0, 0};
+  Blocker memory = blocker(ReasonCode::kQuotaMemoryTotal);
+  memory.kept_for = JobId();
+  memory.asked = Bytes::gib(8).count;
+  memory.used = Bytes::gib(28).count;
+  memory.limit = Bytes::gib(32).count;
+  memory.granted = Granted{"vir05_1c_8g", Bytes::gib(8), 5};
+  const ReasonView told = make_reason(job, memory, names(), Language::kEnglish);
+  EXPECT_EQ(
+      told.message,
+      "tenant team-a holds 28GiB of 32GiB of device memory in all and the job needs 8GiB (a slice of 4GiB "
+      "asked for, vir05_1c_8g granted with 8GiB and 5 AI cores)");
+  const ReasonView chinese = make_reason(job, memory, names(), Language::kChinese);
+  EXPECT_EQ(chinese.message,
+            "租户 team-a 的设备内存总量配额为 32GiB，已占用 28GiB，任务需要 8GiB（请求 4GiB 的切片，分配 "
+            "vir05_1c_8g，即 8GiB、5 个 AI Core）");
+  EXPECT_EQ(localised(told, Language::kChinese).message, chinese.message);
+  memory.reason = ReasonCode::kQuotaMemoryTotalNever;
+  memory.granted = Granted{"", Bytes::mib(21'527), 1};
+  EXPECT_EQ(make_reason(job, memory, names(), Language::kEnglish).message,
+            "the job would hold 8GiB of device memory (a slice of 4GiB asked for, a whole NPU granted with "
+            "21527MiB and 1 AI core) and tenant team-a may hold at most 32GiB in all");
+  const JobSpec whole = spec();
+  memory.granted = Granted{"", Bytes::gib(32), 20};
+  const ReasonView two = make_reason(whole, memory, names(), Language::kEnglish);
+  EXPECT_NE(two.message.find("(16GiB per NPU asked for, whole NPUs granted with 32GiB each)"),
+            std::string::npos)
+      << two.message;
+  EXPECT_EQ(localised(two, Language::kChinese).message,
+            make_reason(whole, memory, names(), Language::kChinese).message);
+}
+
+// Without it one who asked for more than the largest template would not learn that an NPU in use, however
+// little of it, is in the way.
+TEST(Texts, ASliceThatBecomesAWholeNpuIsCalledThat) {
+  JobSpec job = spec();
+  job.request = {RequestKind::kSlice, 1, Bytes::gib(28), 0, 0};
+  Blocker busy = capacity(ReasonCode::kMemoryBusy);
+  busy.asked = 1;
+  busy.granted = Granted{"", Bytes::gib(32), 20};
+  const ReasonView told = make_reason(job, busy, names(), Language::kEnglish);
+  EXPECT_NE(told.message.find("a slice of 28GiB, which is a whole NPU, for no template is so large"),
+            std::string::npos)
+      << told.message;
+  EXPECT_EQ(localised(told, Language::kChinese).message,
+            make_reason(job, busy, names(), Language::kChinese).message);
+  busy.granted = Granted{"vir10_3c_16g", Bytes::gib(16), 10};
+  EXPECT_EQ(make_reason(job, busy, names(), Language::kEnglish).message.find("whole"), std::string::npos);
+}
+
+// Without it a leftover would be named as the reason, and nobody learn what returns it.
+TEST(Why, LeftoversAreForTheDoctor) {
+  Remedy returned;
+  returned.kind = Remedy::Kind::kSlicesReturned;
+  returned.starts = true;
+  returned.slices = {{NpuIndex(7), StraySlice{100, "vir04", 0, true}}};
+  Names known = names();
+  known.npu = [](NpuIndex npu) { return "NPU " + std::to_string(npu.value); };
+  const RemedyView english = make_remedy(spec(), returned, known, Language::kEnglish);
+  EXPECT_EQ(english.command, "tangram doctor");
+  EXPECT_EQ(english.text,
+            "slice 100 (vir04) of NPU 7 is returned, by the daemon or by a command that this tells");
+  EXPECT_EQ(make_remedy(spec(), returned, known, Language::kChinese).text,
+            "NPU 7 的切片 100（vir04）被回收，由守护进程或由下列命令给出的命令完成");
+  EXPECT_NE(make_reason(ReasonCode::kSlicesResidual, Language::kEnglish).hint.find("tangram doctor"),
+            std::string::npos);
+  const Blocker residual = capacity(ReasonCode::kSlicesResidual);
+  EXPECT_NE(make_reason(spec(), residual, names(), Language::kEnglish).hint.find("tangram doctor"),
+            std::string::npos);
 }
 
 // Without it a caller that knows only the code would make the daemon state numbers that nobody measured.

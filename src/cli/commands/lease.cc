@@ -161,9 +161,14 @@ class HeldLease {
 
   // Each thing once.
   void say_news(const LeaseNews& news) {
-    const std::string sentence = sentence_of(news);
-    if (sentence.empty() || sentence == said_) return;
-    said_ = sentence;
+    say_once(sentence_of(news), said_);
+    if (!news.over() && !news.view.stopping)
+      say_once(render_granted(news.view.job, session_.language()), said_granted_);
+  }
+
+  void say_once(const std::string& sentence, std::string& said) {
+    if (sentence.empty() || sentence == said) return;
+    said = sentence;
     session_.say(sentence);
   }
 
@@ -191,6 +196,7 @@ class HeldLease {
   std::optional<Error> failed_;  // the program could not be executed
   std::optional<TimeMs> kill_at_;
   std::string said_;
+  std::string said_granted_;
   bool started_ = false;
   int wants_end_ = 0;  // the signal that asked for it
 };

@@ -91,6 +91,8 @@ int run(Session& session, const Arguments& arguments) {
     if (auto decided = session.api().job(view->id)) view = std::move(decided);
   }
   session.say(render_state(*view, session.language()));
+  if (const std::string granted = render_granted(*view, session.language()); !granted.empty())
+    session.say(granted);
   if (refused) return exit_code_of(*view);
   return wait ? await_end(session, *view) : wire::kExitOk;
 }

@@ -12,47 +12,34 @@
 namespace tangram::device {
 namespace {
 
-// One list of members for both directions, so that they cannot drift apart.
+// What follows is one list of members for both directions, so that they cannot drift apart.
+template <class Codec, class... Members>
+void visit(Codec& codec, Members&... members) {
+  (codec.item(members), ...);
+}
+
 template <class Codec, class Use>
 void visit_use(Codec& codec, Use& use) {
-  codec.item(use.pid);
-  codec.item(use.bytes);
+  visit(codec, use.pid, use.bytes);
 }
 
 template <class Codec, class Resources>
 void visit_resources(Codec& codec, Resources& resources) {
-  codec.item(resources.ai_cores_milli);
-  codec.item(resources.memory_bytes);
-  codec.item(resources.ai_cpus);
-  codec.item(resources.vpc_milli);
-  codec.item(resources.venc_milli);
-  codec.item(resources.vdec_milli);
-  codec.item(resources.jpegd_milli);
-  codec.item(resources.jpege_milli);
-  codec.item(resources.pngd_milli);
+  visit(codec, resources.ai_cores_milli, resources.memory_bytes, resources.ai_cpus, resources.vpc_milli,
+        resources.venc_milli, resources.vdec_milli, resources.jpegd_milli, resources.jpege_milli,
+        resources.pngd_milli);
 }
 
 template <class Codec, class Vnpu>
 void visit_vnpu(Codec& codec, Vnpu& vnpu) {
-  codec.item(vnpu.id);
-  codec.item(vnpu.template_name);
-  codec.item(vnpu.container_used);
-  codec.item(vnpu.container_id);
-  codec.item(vnpu.vgroup_id);
+  visit(codec, vnpu.id, vnpu.template_name, vnpu.container_used, vnpu.container_id, vnpu.vgroup_id);
   visit_resources(codec, vnpu.resources);
-  codec.item(vnpu.memory_usable_bytes);
-  codec.item(vnpu.memory_used_bytes);
-  codec.item(vnpu.aicore_percent);
+  visit(codec, vnpu.memory_usable_bytes, vnpu.memory_used_bytes, vnpu.aicore_percent);
 }
 
 template <class Codec, class Event>
 void visit_event(Codec& codec, Event& event) {
-  codec.item(event.code);
-  codec.item(event.logic_id);
-  codec.item(event.severity);
-  codec.item(event.assertion);
-  codec.item(event.raised_at_ms);
-  codec.item(event.name);
+  visit(codec, event.code, event.logic_id, event.severity, event.assertion, event.raised_at_ms, event.name);
 }
 
 class Encoder {
@@ -111,7 +98,7 @@ class Decoder {
   }
   void item(Operation& operation) { enumerator(operation, Operation::kSetDeviceShare); }
   void item(AnswerKind& kind) { enumerator(kind, AnswerKind::kFailed); }
-  void item(RecoverFile::State& state) { enumerator(state, RecoverFile::State::kUnwritable); }
+  void item(RecoverFile::State& state) { enumerator(state, RecoverFile::State::kExposed); }
   void item(std::string& text) {
     const std::size_t size = count(kTextBytesMax);
     if (rest_.size() < size) return spoil();
@@ -170,53 +157,30 @@ class Decoder {
 
 template <class Codec, class Request>
 void visit_request(Codec& codec, Request& request) {
-  codec.item(request.operation);
-  codec.item(request.address.card);
-  codec.item(request.address.device);
-  codec.item(request.texts);
-  codec.item(request.number);
-  codec.item(request.vgroup);
+  visit(codec, request.operation, request.address.card, request.address.device, request.texts, request.number,
+        request.vgroup);
 }
 
 template <class Codec, class Answer>
 void visit_answer(Codec& codec, Answer& answer) {
-  codec.item(answer.kind);
-  codec.item(answer.text);
-  codec.item(answer.code);
-  codec.item(answer.numbers);
-  codec.item(answer.driver_version);
+  visit(codec, answer.kind, answer.text, answer.code, answer.numbers, answer.driver_version);
   auto& identity = answer.identity;
-  codec.item(identity.logic_id);
-  codec.item(identity.phy_id);
-  codec.item(identity.chip_type);
-  codec.item(identity.chip_name);
-  codec.item(identity.chip_version);
-  codec.item(identity.aicore_count);
-  codec.item(identity.board_id);
-  codec.item(identity.slot_id);
-  codec.item(identity.pcie_address);
-  codec.item(identity.uuid);
-  codec.item(identity.mcu_version);
+  visit(codec, identity.logic_id, identity.phy_id, identity.chip_type, identity.chip_name,
+        identity.chip_version, identity.aicore_count, identity.board_id, identity.slot_id,
+        identity.pcie_address, identity.uuid, identity.mcu_version);
   auto& telemetry = answer.telemetry;
-  codec.item(telemetry.health);
-  codec.item(telemetry.error_codes);
-  codec.item(telemetry.memory_total_bytes);
-  codec.item(telemetry.memory_used_bytes);
-  codec.item(telemetry.aicore_percent);
-  codec.item(telemetry.temperature_celsius);
-  codec.item(telemetry.power_tenth_watts);
-  codec.item(telemetry.processes);
+  visit(codec, telemetry.health, telemetry.error_codes, telemetry.memory_total_bytes,
+        telemetry.memory_used_bytes, telemetry.aicore_percent, telemetry.temperature_celsius,
+        telemetry.power_tenth_watts, telemetry.processes);
   auto& slicing = answer.slicing;
-  codec.item(slicing.vnpus);
+  visit(codec, slicing.vnpus);
   visit_resources(codec, slicing.total);
   visit_resources(codec, slicing.free);
-  codec.item(slicing.device_share);
-  codec.item(answer.modes.slices_recover);
-  codec.item(answer.modes.for_containers);
-  codec.item(answer.modes.recover_file.state);
-  codec.item(answer.modes.recover_file.why);
-  codec.item(answer.modes.recover_file.error_number);
-  codec.item(answer.events);
+  visit(codec, slicing.device_share);
+  auto& modes = answer.modes;
+  visit(codec, modes.slices_recover, modes.for_containers, modes.recover_file.state, modes.recover_file.why,
+        modes.recover_file.error_number);
+  visit(codec, answer.events);
 }
 
 tl::unexpected<Error> malformed(const char* what, std::size_t size) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -40,6 +41,10 @@ class Descriptor {
 
 tl::unexpected<Error> damaged(std::string what) {
   return fail(Code::kDataLoss, "device.recover.damaged", std::move(what));
+}
+
+tl::unexpected<Error> not_plain(std::string what) {
+  return fail(Code::kFailedPrecondition, "device.recover.not_plain", std::move(what));
 }
 
 tl::unexpected<Error> unwritable(const std::string& path, int error_number) {
@@ -93,11 +98,11 @@ struct Content {
 Result<std::optional<Content>> read_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.valid() && errno == ENOENT) return std::nullopt;
-  if (!file.valid() && errno == ELOOP) return damaged(path + " is a symbolic link");
+  if (!file.valid() && errno == ELOOP) return not_plain(path + " is a symbolic link");
   if (!file.valid()) return unwritable(path, errno);
   Content content;
   if (fstat(file.get(), &content.status) != 0) return unwritable(path, errno);
-  if (!S_ISREG(content.status.st_mode)) return damaged(path + " is no plain file");
+  if (!S_ISREG(content.status.st_mode)) return not_plain(path + " is no plain file");
   std::array<char, 16'384> chunk{};
   ssize_t got = 0;
   while ((got = read(file.get(), chunk.data(), chunk.size())) != 0) {
@@ -158,6 +163,17 @@ Result<Descriptor> take_lock(const std::string& path, short kind, std::chrono::m
   return lock;
 }
 
+// How others than root, or than the daemon's own user where it is not root, come by the file; empty: not.
+std::string exposure_of(const struct stat& status) {
+  if (status.st_uid != 0 && status.st_uid != geteuid()) {
+    return "it belongs to user " + std::to_string(status.st_uid);
+  }
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
+  std::array<char, 8> mode{};
+  std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
+  return std::string("its mode is ") + mode.data();
+}
+
 bool exists(const std::string& path) {
   return access(path.c_str(), F_OK) == 0 || errno != ENOENT;
 }
@@ -206,16 +222,23 @@ RecoverFile look_at_recover_file(const RecoverPlaces& places) {
   const auto lock = take_lock(places.lock, F_RDLCK, std::chrono::milliseconds(0));
   if (!lock && lock.error().reason == "device.recover.locked") return seen;
   const auto content = read_file(places.file);
-  if (!content && content.error().reason == "device.recover.damaged") {
-    return {RecoverFile::State::kDamaged, {}, content.error().message, 0};
+  if (!content) {
+    const Error& error = content.error();
+    if (error.reason == "device.recover.damaged") return {RecoverFile::State::kDamaged, {}, error.message, 0};
+    if (error.reason == "device.recover.not_plain")
+      return {RecoverFile::State::kNotPlain, {}, error.message, 0};
+    return {RecoverFile::State::kUnwritable, {}, error.message, EACCES};
   }
-  if (!content) return {RecoverFile::State::kUnwritable, {}, content.error().message, EACCES};
   if (const auto& there = *content) {
     if (const auto text = without_slice(there->text, 0, 0); !text)
       return {RecoverFile::State::kDamaged, {}, text.error().message, 0};
   }
   if (const int error_number = write_error(places.file, content->has_value())) {
     return {RecoverFile::State::kUnwritable, {}, errno_text(error_number), error_number};
+  }
+  if (const auto& there = *content) {
+    if (std::string why = exposure_of(there->status); !why.empty())
+      return {RecoverFile::State::kExposed, {}, std::move(why), 0};
   }
   seen.state = RecoverFile::State::kSound;
   return seen;

@@ -40,8 +40,9 @@ RecoverFile look_at_recover_file(const RecoverPlaces& places);
 
 // Takes the line of that vNPU out, unless `is_there` says, asked under the lock, that it stands on the
 // hardware. The file is replaced as a whole and keeps its owner and mode. No file, or no such line: nothing
-// is done. A damaged file is left alone. Errors: "device.recover.damaged", "device.recover.locked" (by
-// another process, for `patience`), "device.recover.unwritable".
+// is done. A damaged file, and what is no plain file, is left alone. Errors: "device.recover.damaged",
+// "device.recover.not_plain", "device.recover.locked" (by another process, for `patience`),
+// "device.recover.unwritable".
 Result<void> forget_slice(const RecoverPlaces& places, std::uint32_t physical_id, std::uint32_t id,
                           const std::function<bool()>& is_there,
                           std::chrono::milliseconds patience = kRecoverLockPatience);

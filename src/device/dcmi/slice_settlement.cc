@@ -48,7 +48,7 @@ std::string free_text(const SliceResources& free) {
     const std::int32_t milli = free.ai_cores_milli.value;
     std::string cores = std::to_string(milli / 1000);
     if (milli % 1000 != 0) cores += "." + std::to_string(milli % 1000 / 100);
-    add(cores + " AI cores");
+    add(cores + (cores == "1" ? " AI core" : " AI cores"));
   }
   if (free.ai_cpus.valid) add(std::to_string(free.ai_cpus.value) + " AI CPUs");
   if (free.memory.valid) add(format_bytes(free.memory.value));
