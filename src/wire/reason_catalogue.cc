@@ -1,7 +1,9 @@
 // The general sentence behind every reason token, without names and numbers: for catalogues, and for readers
 // of another language than the daemon's.
-#include <array>
+#include <iterator>
+#include <vector>
 
+#include "wire/node_reasons.h"
 #include "wire/texts.h"
 
 namespace tangram::wire {
@@ -659,11 +661,17 @@ constexpr ReasonText kReasons[] = {
 }  // namespace
 
 std::span<const ReasonText> reason_catalogue() {
-  return kReasons;
+  static const std::vector<ReasonText> all = [] {
+    std::vector<ReasonText> reasons(std::begin(kReasons), std::end(kReasons));
+    const std::span<const ReasonText> node = node_reasons();
+    reasons.insert(reasons.end(), node.begin(), node.end());
+    return reasons;
+  }();
+  return all;
 }
 
 const ReasonText* find_reason(std::string_view token) {
-  for (const ReasonText& reason : kReasons) {
+  for (const ReasonText& reason : reason_catalogue()) {
     if (reason.token == token) return &reason;
   }
   return nullptr;
