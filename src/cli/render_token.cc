@@ -76,9 +76,8 @@ std::string render_tokens(std::span<const wire::TokenView> tokens, const Canvas&
                    time_cell(token.rotated_at, canvas),
                    time_cell(token.revoked_at, canvas),
                    time_cell(token.old_secret_until, canvas)});
-    const bool in_grace = token.state == wire::TokenState::kActive && token.old_secret_until &&
-                          *token.old_secret_until > canvas.now;
-    if (!in_grace || canvas.table.wide) continue;
+    if (token.state != wire::TokenState::kActive || canvas.table.wide) continue;
+    if (!token.old_secret_until || *token.old_secret_until <= canvas.now) continue;
     table.add_note(
         wire::fill(say::kOldSecret, canvas.language, {{"time", format_time(*token.old_secret_until)}}), 4,
         Tone::kDim);

@@ -32,8 +32,9 @@ using boost::system::error_code;
 // Connections that only wait for their refusal to be read. Beyond, a stranger is cut without a word.
 constexpr std::size_t kRefusalsMax = 64;
 constexpr std::chrono::milliseconds kAcceptRetry{100};
-// Accepted before other work has its turn again.
-constexpr int kAcceptsAtOnce = 64;
+// Accepted before other work has its turn again: each costs, with the stranger that it pushes out, as much as
+// several answers, and a crowd must not hold up who is there already.
+constexpr int kAcceptsAtOnce = 4;
 
 }  // namespace
 
@@ -130,11 +131,14 @@ struct HttpServer::Impl {
         });
         return;
       } else if (errno == EAGAIN) {
-        break;
+        wait_for_peers(door);
+        return;
       }
       // Anything else is the fault of one peer (ECONNABORTED and kin): on to the next.
     }
-    wait_for_peers(door);
+    asio::post(io, [this, &door] {
+      if (!stopping) accept_some(door);
+    });
   }
 
   void welcome(const Door& door, int fd) {

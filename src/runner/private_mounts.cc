@@ -28,7 +28,9 @@ Result<void> move_to_private_copy() {
   if (mkdir("/proc/root", 0755) != 0) return failed("a directory");
   if (mount("/", "/proc/root", nullptr, MS_BIND | MS_REC, nullptr) != 0) return failed("a copy of /");
   if (mount(nullptr, "/proc/root", nullptr, kPrivate, nullptr) != 0) return failed("the copy of /");
-  if (chdir("/proc/root") != 0 || chroot(".") != 0) return failed("the way into the copy of /");
+  if (chdir("/proc/root") != 0 || chroot(".") != 0 || chdir("/") != 0) {
+    return failed("the way into the copy of /");
+  }
   if (umount2("/proc", MNT_DETACH) != 0) return failed("the copy of the directory in memory");
   return {};
 }

@@ -40,7 +40,7 @@ std::optional<double> known(const Sample<T>& sample, double unit = 1.0) {
 void add_health(const std::string& node, const std::string& npu, Health health, MetricFamilies& families) {
   for (const Health one : {Health::kUnknown, Health::kOk, Health::kWarning, Health::kAlarm, Health::kCritical,
                            Health::kAbsent}) {
-    families.add(Metric::kNpuHealth, one == health ? 1.0 : 0.0, {node, npu, std::string(to_string(one))});
+    families.add(Metric::kNpuHealth, one == health ? 1.0 : 0.0, {node, npu, to_string(one)});
   }
 }
 
@@ -84,8 +84,7 @@ void add_slices(const MetricsSource& source, const CutRules& rules, const NpuVie
   for (auto& [name, standings] : counts) {
     for (const wire::SliceStanding standing :
          {wire::SliceStanding::kHeld, wire::SliceStanding::kResidual, wire::SliceStanding::kForeign}) {
-      families.add(Metric::kNpuSlices, number(standings[standing]),
-                   {node, id, name, std::string(to_string(standing))});
+      families.add(Metric::kNpuSlices, number(standings[standing]), {node, id, name, to_string(standing)});
     }
   }
 }
@@ -159,7 +158,7 @@ void add_jobs(const MetricsSource& source, MetricFamilies& families) {
   for (const NpuView& npu : source.state.npus) sizes[npu.report.physical_id] = npu.report.memory;
   for (const MetricsState::ActiveJob& job : source.state.jobs) {
     const std::string_view owner = owner_of(job);
-    families.add(Metric::kJobInfo, 1.0, {owner, job.id, job.name, std::string(to_string(job.priority))});
+    families.add(Metric::kJobInfo, 1.0, {owner, job.id, job.name, to_string(job.priority)});
     families.add(Metric::kJobNpus, number(static_cast<std::int64_t>(job.npus.size())), {owner, job.id});
     Bytes allocated;
     for (const std::uint32_t npu : job.npus) {
@@ -227,10 +226,10 @@ void add_queue(const MetricsSource& source, MetricFamilies& families) {
   std::int64_t ready = 0;
   for (const auto& [reason, jobs] : source.state.queue)
     (reason == ReasonCode::kNone ? ready : waiting[reason]) += jobs;
-  families.add(Metric::kQueueJobs, number(ready), {std::string(to_string(JobState::kReady))});
+  families.add(Metric::kQueueJobs, number(ready), {to_string(JobState::kReady)});
   std::int64_t all_waiting = 0;
   for (const auto& [reason, jobs] : waiting) {
-    families.add(Metric::kQueueJobs, number(jobs), {std::string(token(reason))});
+    families.add(Metric::kQueueJobs, number(jobs), {token(reason)});
     all_waiting += jobs;
   }
   std::map<JobState, std::int64_t> states{
@@ -240,8 +239,7 @@ void add_queue(const MetricsSource& source, MetricFamilies& families) {
       {JobState::kRunning, 0},
       {JobState::kEnded, static_cast<std::int64_t>(source.state.ended_jobs)}};
   for (const MetricsState::ActiveJob& job : source.state.jobs) ++states[job.state];
-  for (const auto& [state, jobs] : states)
-    families.add(Metric::kJobs, number(jobs), {std::string(to_string(state))});
+  for (const auto& [state, jobs] : states) families.add(Metric::kJobs, number(jobs), {to_string(state)});
 }
 
 // ---- the daemon itself
@@ -255,8 +253,7 @@ void add_meters(const Meters& meters, MetricFamilies& families) {
   families.add(Metric::kAttemptsStarted, count(meters.attempts_started));
   for (int n = 0; n <= static_cast<int>(Outcome::kRefused); ++n) {
     const auto outcome = static_cast<Outcome>(n);
-    families.add(Metric::kJobsEnded, static_cast<double>(meters.ended(outcome)),
-                 {std::string(to_string(outcome))});
+    families.add(Metric::kJobsEnded, static_cast<double>(meters.ended(outcome)), {to_string(outcome)});
   }
   families.add(Metric::kJobWait, meters.job_wait);
   families.add(Metric::kDecisionDuration, meters.decision);

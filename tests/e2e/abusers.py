@@ -32,11 +32,16 @@ import time
 HELLO = bytes([0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3]) + bytes(500)
 HEADER = b"GET /v1/status HTTP/1.1\r\nHost: x\r\nX-Slow: " + b"a" * 500
 
+HELD_SECONDS = 2  # a request that has had no answer for so long is let wait, not about to be refused
+
 counts = collections.Counter()
 tasks = []  # the loop itself does not hold them
+asked_at = {}  # of the requests that have had no answer yet
 
 
 def tell():
+    if asked_at:
+        counts["held"] = sum(time.monotonic() - begun > HELD_SECONDS for begun in asked_at.values())
     print(json.dumps({**counts, "at": time.monotonic()}), flush=True)
 
 
@@ -107,9 +112,11 @@ async def greedy_one(port, context, token, job):
                                                            local_addr=("127.72.0.1", 0))
             writer.write(f"GET /v1/jobs/{job}/wait?timeout=60s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
                          .encode())
-            counts["asking"] += 1
-            line = await reader.readline()
-            counts["asking"] -= 1
+            asked_at[writer] = time.monotonic()
+            try:
+                line = await reader.readline()
+            finally:
+                del asked_at[writer]
             counts[line.decode().strip()[9:12] or "closed"] += 1
             writer.close()
         except (OSError, ssl.SSLError):

@@ -7,7 +7,7 @@ import unittest
 import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/e2e"))
+sys.path.insert(0, str(ROOT / "tools"))
 import python_tools  # noqa: E402
 
 UNREACHABLE = [sys.executable, "-c", "print('WARNING: connection broken by NewConnectionError'); raise SystemExit(1)"]

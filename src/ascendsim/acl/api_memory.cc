@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "acl/acl.h"
 #include "ascendsim/acl/runtime.h"
@@ -155,7 +156,7 @@ aclError make_physical(const aclrtPhysicalMemProp& prop, std::size_t size, std::
   const bool ready =
       physical->memory.valid() && ftruncate(physical->memory.get(), static_cast<off_t>(size)) == 0;
   if (!ready) return fail(ACL_ERROR_BAD_ALLOC, "this host has no room for physical memory");
-  *made = physical;
+  *made = std::move(physical);
   return ACL_SUCCESS;
 }
 

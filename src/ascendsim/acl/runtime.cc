@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 namespace ascendsim {
 namespace {
@@ -171,7 +172,7 @@ aclError Runtime::open_device(Lock& lock, std::int32_t user_id, std::shared_ptr<
     return error;
   }
   devices_[id] = opened;
-  *device = opened;
+  *device = std::move(opened);
   return ACL_SUCCESS;
 }
 
@@ -229,7 +230,7 @@ aclError Runtime::create_stream(Lock& lock, const std::shared_ptr<Context>& cont
   created->device = context->device;
   context->streams.insert(created);
   streams[created.get()] = created;
-  *stream = created;
+  *stream = std::move(created);
   return ACL_SUCCESS;
 }
 

@@ -37,7 +37,7 @@ std::string each_chip(const Card& card, const Chip* chip,
   }
   print_key(out, "Chip Count", static_cast<long long>(card.chips.size()));
   for (const Chip& one : card.chips) {
-    out += "\n";
+    out += '\n';
     lines(out, one);
     print_key(out, "Chip ID", one.device);
   }
@@ -196,7 +196,7 @@ std::string format_common(const Card& card, const Chip* chip) {
   print_key(out, "Chip Count", static_cast<long long>(card.chips.size()));
   for (const Chip& one : card.chips) {
     if (chip != nullptr && one.device != chip->device) continue;
-    out += "\n";
+    out += '\n';
     print_key(out, "Chip ID", one.device);
     const Memory ddr = one.ddr.value_or(Memory{});
     print_key(out, "Memory Usage Rate(%)", percent_of(ddr.used_mb, ddr.total_mb));
@@ -208,7 +208,7 @@ std::string format_common(const Card& card, const Chip* chip) {
     print_key(out, "Temperature(C)", number_or_na(one.celsius));
     if (one.family == Family::k910B) print_key(out, "NPU Real-time Power(W)", scaled(one.deciwatts, 0.1, 1));
   }
-  out += "\n";
+  out += '\n';
   print_key(out, "Chip Name", "mcu");
   if (card.mcu_deciwatts) print_key(out, "NPU Real-time Power(W)", scaled(card.mcu_deciwatts, 0.1, 1));
   return out;

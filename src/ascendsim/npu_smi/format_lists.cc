@@ -29,7 +29,7 @@ std::string format_list(const Snapshot& snapshot) {
                            snapshot.cards[0].chips[0].family == Family::k310P;
   std::string out;
   print_key(out, cards_count ? "Card Count" : "Total Count", static_cast<long long>(snapshot.cards.size()));
-  out += "\n";
+  out += '\n';
   for (const Card& card : snapshot.cards) {
     print_key(out, "NPU ID", card.id);
     if (cards_count && card.label) {
@@ -37,7 +37,7 @@ std::string format_list(const Snapshot& snapshot) {
       print_key(out, "Serial Number", card.label->serial);
     }
     print_key(out, "Chip Count", static_cast<long long>(card.chips.size()));
-    out += "\n";
+    out += '\n';
   }
   return out;
 }

@@ -1,5 +1,5 @@
-"""Python programs that Debian does not have, in virtual environments of their own below the user's cache. What is
-installed is named by hash in a requirements file of this directory; a changed file makes a new environment."""
+"""Programs of the Python package index, in virtual environments of their own below the user's cache. What is installed
+is named by hash in a requirements file; a changed file makes a new environment."""
 
 import fcntl
 import hashlib
@@ -10,8 +10,11 @@ import subprocess
 import sys
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
 INSTALL_SECONDS_MAX = 600
+
+
+class Unreachable(unittest.SkipTest):
+    """The package index cannot be reached; a test that needs it is skipped with that reason."""
 
 
 def cache_dir():
@@ -20,12 +23,12 @@ def cache_dir():
 
 
 def environment(requirements):
-    """The bin directory of the environment with these requirements, made if it is not there yet. Where the Python
-    package index cannot be reached, what needs it is skipped with that reason: the repository and Debian's packages must
-    be enough to pass the tests. With CI=true it fails: there nobody would notice that the check is gone."""
-    text = (HERE / requirements).read_bytes()
+    """The bin directory of the environment with these requirements (a path), made if it is not there yet. Raises
+    Unreachable where the index cannot be reached: the repository and Debian's packages must be enough to pass the
+    tests. With CI=true it fails: there nobody would notice that the check is gone."""
+    text = requirements.read_bytes()
     key = hashlib.sha256(text + sys.version.encode()).hexdigest()[:16]
-    place = cache_dir() / f"{pathlib.Path(requirements).stem}-{key}"
+    place = cache_dir() / f"{requirements.stem}-{key}"
     done = place / "complete"
     place.parent.mkdir(parents=True, exist_ok=True)
     with open(place.with_suffix(".lock"), "w") as lock:
@@ -34,7 +37,7 @@ def environment(requirements):
             shutil.rmtree(place, ignore_errors=True)
             run([sys.executable, "-m", "venv", place])
             install([place / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-                     "--only-binary", ":all:", "--require-hashes", "--requirement", HERE / requirements])
+                     "--only-binary", ":all:", "--require-hashes", "--requirement", requirements])
             done.touch()
     return place / "bin"
 
@@ -45,7 +48,7 @@ def install(command):
     except AssertionError as error:
         if "connection broken" not in str(error) or os.environ.get("CI") == "true":
             raise
-        raise unittest.SkipTest("needs the Python package index, which cannot be reached from here") from error
+        raise Unreachable("needs the Python package index, which cannot be reached from here") from error
 
 
 def run(command):
