@@ -270,7 +270,7 @@ Result<void> check_alone(const Arguments& arguments, node::ClusterLink& cluster)
   for (const std::string& other : others) text += (text.empty() ? "" : "; ") + other;
   return fail(Code::kFailedPrecondition, "node.other_driver",
               "another driver of Ascend NPUs serves this node: " + text,
-              "remove it from this node first; docs/kubernetes.md says how");
+              "remove it from this node first: docs/node-agent.md");
 }
 
 std::unique_ptr<Devices> make_devices(const Arguments& arguments) {

@@ -125,9 +125,10 @@ std::vector<std::string> Agent::prefer(const std::vector<std::string>& available
   };
   for (const NodePod& pod : pods ? *pods : std::vector<NodePod>()) {
     for (const PodContainer& container : pod.containers) {
-      const bool waits = !pod.ended && container.grant && container.grant->npus.size() == size;
+      const Grant* grant = container.grant ? &*container.grant : nullptr;
+      const bool waits = !pod.ended && grant != nullptr && grant->npus.size() == size;
       if (!expected.empty() || !waits || has_entry(pod, container)) continue;
-      for (const NpuRef& npu : container.grant->npus) expected.push_back(npu.uuid);
+      for (const NpuRef& npu : grant->npus) expected.push_back(npu.uuid);
     }
   }
   return prefer_shares(available, must, size, expected);

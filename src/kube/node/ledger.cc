@@ -131,7 +131,7 @@ Result<std::vector<Handed>> parse_ledger(std::string_view text) {
 }
 
 Result<std::vector<Handed>> Ledger::read() const {
-  std::ifstream file(path_);
+  const std::ifstream file(path_);
   if (!file) {
     if (errno == ENOENT) return std::vector<Handed>();
     return fail(system_error("cannot open " + path_, errno));

@@ -102,7 +102,7 @@ std::optional<NodePod> read_pod(const json::object& pod, std::string_view node) 
   read_containers(pod, "containers", false, out);
   const std::string_view allocation = text_at(pod, {"metadata", "annotations", names::kAllocation});
   if (allocation.empty()) return out;
-  if (std::string problem = read_allocation(allocation, node, out); !problem.empty()) {
+  if (const std::string problem = read_allocation(allocation, node, out); !problem.empty()) {
     // Half an allocation is none.
     for (PodContainer& container : out.containers) container.grant.reset();
     out.problem = "its " + std::string(names::kAllocation) + " cannot be used: " + problem;
