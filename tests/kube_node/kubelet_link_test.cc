@@ -37,8 +37,8 @@ class KubeletLinkTest : public testing::Test {
         make_kubelet_source({kubelet_->pod_resources(), kubelet_->record()}, [] { return kTestResource; });
     agent_ = std::make_unique<Agent>(test_options(place_), devices_, pods_, *source_, AgentSink());
     ASSERT_TRUE(agent_->start());
-    PluginLifeOptions options{place_.path("plugins"), "tangram.sock", std::chrono::milliseconds(50),
-                              std::chrono::milliseconds(200)};
+    const PluginLifeOptions options{place_.path("plugins"), "tangram.sock", std::chrono::milliseconds(50),
+                                    std::chrono::milliseconds(200)};
     life_ = std::make_unique<PluginLife>(*agent_, options);
     serving_ = std::thread([this] { life_->run(stop_); });
   }
