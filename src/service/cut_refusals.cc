@@ -23,6 +23,8 @@ bool is_bad(const RecoverFile& file) {
       return false;
     case RecoverFile::State::kDamaged:
     case RecoverFile::State::kUnwritable:
+    case RecoverFile::State::kNotPlain:
+    case RecoverFile::State::kExposed:
       return true;
   }
   return false;
