@@ -102,7 +102,7 @@ TEST(CheckRecordedSlices, RefusesASliceThatCannotBe) {
   EXPECT_THAT(told(no_slice, {NpuIndex(0)}, vir02), HasSubstr("asked for none"));
   EXPECT_THAT(told(two_cores, {NpuIndex(0)}, vir01), HasSubstr("asked for 4GiB and 2 AI cores"));
   EXPECT_THAT(told(two_cores, {NpuIndex(0)}, changed(vir02, [](auto& s) { s.ai_cores = 1; })),
-              HasSubstr("1 AI cores"));
+              HasSubstr("1 AI core and"));
   EXPECT_THAT(told(two_cores, {NpuIndex(0)}, changed(vir02, [](auto& s) { s.vgroup = 0; })),
               HasSubstr("vGroup 0"));
   EXPECT_THAT(told(two_cores, {NpuIndex(0)}, changed(vir02, [](auto& s) { s.vgroup = 16; })),
