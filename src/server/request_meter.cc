@@ -13,7 +13,7 @@ void RequestMeter::add_metrics(service::MetricFamilies& families) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, count] : counts_) {
     families.add(wire::Metric::kHttpRequests, static_cast<double>(count),
-                 {std::string(key.first), std::to_string(key.second)});
+                 {key.first, std::to_string(key.second)});
   }
 }
 
