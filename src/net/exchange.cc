@@ -1,11 +1,28 @@
 #include "net/exchange.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
 #include "net/problem.h"
 
 namespace tangram::net {
+namespace {
+
+constexpr std::size_t kPathShownMax = 16;
+
+// Enough of a path to find the handler. What a client puts behind it is its own, and may be a token.
+std::string shown(std::string_view path) {
+  std::size_t end = 0;
+  for (int segments = 0; segments < 2 && end < path.size(); ++segments) {
+    end = std::min(path.find('/', end + 1), path.size());
+  }
+  end = std::min(end, kPathShownMax);
+  return std::string(path.substr(0, end)) + (end < path.size() ? "…" : "");
+}
+
+}  // namespace
 
 // A callback that is dropped may hold the last handle to this very exchange, whose end takes the lock. So
 // callbacks are always moved out and destroyed without the lock.
@@ -35,7 +52,7 @@ void Exchange::send(Response response) {
   std::function<void()> dropped;
   const std::lock_guard lock(mutex_);
   if (phase_ != Phase::kOpen) {
-    log::error("http: second answer to " + request_.path + " dropped");
+    log::error("http: second answer to " + shown(request_.path) + " dropped");
     return;
   }
   phase_ = Phase::kFinished;
@@ -47,7 +64,7 @@ void Exchange::send(Response response) {
 bool Exchange::start_stream(Response head) {
   const std::lock_guard lock(mutex_);
   if (phase_ != Phase::kOpen) {
-    log::error("http: second answer to " + request_.path + " dropped");
+    log::error("http: second answer to " + shown(request_.path) + " dropped");
     return false;
   }
   phase_ = Phase::kStreaming;
@@ -109,7 +126,7 @@ void Exchange::fail_unanswered(std::string_view why) {
   phase_ = Phase::kFinished;
   dropped.swap(on_cancel_);
   if (closed_) return;
-  log::error("http: " + std::string(to_string(request_.method)) + " " + request_.path + ": " +
+  log::error("http: " + std::string(to_string(request_.method)) + " " + shown(request_.path) + ": " +
              std::string(why));
   set_head(problem(500, "internal", "the server failed to answer this request", "see the log of the daemon"));
   notify();

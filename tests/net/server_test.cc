@@ -283,6 +283,23 @@ TEST_F(ServerTest, ASecondAnswerIsDropped) {
   }
 }
 
+// Without this, the log would hold what a client wrote into a path: a token, perhaps.
+TEST_F(ServerTest, TheLogOfAFailureNamesTheHandlerAlone) {
+  testing::internal::CaptureStderr();
+  {
+    const Running serving = serve([](const Request&, const Responder&) {});
+    HttpClient http = client();
+    for (const char* const path : {"/v1/jobs/%74gt_secret", "/tgt_1_0123456789abcdef", "/v1"}) {
+      EXPECT_EQ(http.request({Method::kGet, path, {}, {}, ""}, milliseconds(5000))->status, 500);
+    }
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("GET /v1/jobs…:"), std::string::npos) << log;
+  EXPECT_NE(log.find("GET /v1:"), std::string::npos) << log;
+  EXPECT_EQ(log.find("secret"), std::string::npos) << log;
+  EXPECT_EQ(log.find("abcdef"), std::string::npos) << log;
+}
+
 // Without this, text of a user in a header could forge a second answer.
 TEST_F(ServerTest, LeavesOutAHeaderWithALineBreak) {
   const Running serving = serve([](const Request&, Responder responder) {
