@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "net/support.h"
@@ -111,6 +112,18 @@ TEST_F(FramingTest, ARequestOfHttp11NamesItsHost) {
     EXPECT_EQ(answer.find("Host is missing") != std::string::npos, std::string(status).starts_with("400"))
         << answer;
   }
+}
+
+// Without it an assertion of the library's that does not hold would let any caller end the daemon.
+TEST_F(FramingTest, ReadsALastChunkByteByByte) {
+  const Running serving = serve(echo);
+  RawClient raw(socket_path());
+  raw.send("POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (const char byte : std::string("0\r\nX: y\r\n\r\n")) {
+    raw.send(std::string(1, byte));
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_NE(raw.read_until_contains("POST /c?").find("200 OK"), std::string::npos);
 }
 
 // Without it a client of HTTP/1.0 would take the 100 for its answer, and one that says twice that it waits

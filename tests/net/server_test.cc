@@ -97,18 +97,6 @@ TEST_F(ServerTest, ExpectContinueIsAnsweredBeforeTheBody) {
   EXPECT_EQ(status_line(bad.read_until_contains("too_large")), "HTTP/1.1 413 Payload Too Large");
 }
 
-// Without this, an assertion of the library's that does not hold would let any caller end the daemon.
-TEST_F(ServerTest, ReadsALastChunkByteByByte) {
-  const Running serving = serve(echo);
-  RawClient raw(socket_path());
-  raw.send("POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
-  for (const char byte : std::string("0\r\nX: y\r\n\r\n")) {
-    raw.send(std::string(1, byte));
-    std::this_thread::sleep_for(milliseconds(5));
-  }
-  EXPECT_NE(raw.read_until_contains("POST /c?").find("200 OK"), std::string::npos);
-}
-
 // Without this, a chunked request (curl -T -) would be refused or cut.
 TEST_F(ServerTest, ReadsAChunkedRequestInPieces) {
   const Running serving = serve(echo);
