@@ -53,6 +53,19 @@ class Client {
   SSL* tls_;
 };
 
+// Requests that wait, and the news that nobody waits for their answer any more.
+struct LongWork {
+  Mailbox<int> cancelled;
+  Mailbox<Responder> waiting;
+
+  Handler handler() {
+    return [this](const Request&, Responder responder) {
+      responder.on_cancel([this] { cancelled.put(1); });
+      waiting.put(std::move(responder));
+    };
+  }
+};
+
 class TlsTest : public ServerFixture {
  protected:
   TlsTest() {
@@ -350,14 +363,8 @@ TEST_F(TlsTest, HandshakesHaveAPace) {
 // Without this, a waiting request of a client that is gone would hold its connection until its time is over.
 TEST_F(TlsTest, AHangUpIsNoticedWhileAHandlerWorks) {
   for (const bool plain : {false, true}) {
-    Mailbox<int> cancelled;
-    Mailbox<Responder> waiting;
-    const Running serving = serve_tcp(
-        [&](const Request&, Responder responder) {
-          responder.on_cancel([&] { cancelled.put(1); });
-          waiting.put(std::move(responder));
-        },
-        {}, plain);
+    LongWork work;
+    const Running serving = serve_tcp(work.handler(), {}, plain);
     ClientOptions options = to_server();
     options.tls = !plain;
     {
@@ -365,8 +372,8 @@ TEST_F(TlsTest, AHangUpIsNoticedWhileAHandlerWorks) {
       // Gives up, and closes its connection.
       EXPECT_EQ(http.request({}, milliseconds(200)).error().reason, "client.timeout");
     }
-    EXPECT_EQ(cancelled.take(), 1);
-    waiting.take();
+    EXPECT_EQ(work.cancelled.take(), 1);
+    work.waiting.take();
     EXPECT_TRUE(eventually([&] { return server_->connections() == 0; }));
   }
 }
@@ -375,14 +382,8 @@ TEST_F(TlsTest, AHangUpIsNoticedWhileAHandlerWorks) {
 // handler works: with a log that is followed, for ever.
 TEST_F(TlsTest, AHangUpIsNoticedBehindTheNextRequest) {
   for (const bool plain : {false, true}) {
-    Mailbox<int> cancelled;
-    Mailbox<Responder> waiting;
-    const Running serving = serve_tcp(
-        [&](const Request&, Responder responder) {
-          responder.on_cancel([&] { cancelled.put(1); });
-          waiting.put(std::move(responder));
-        },
-        {}, plain);
+    LongWork work;
+    const Running serving = serve_tcp(work.handler(), {}, plain);
     for (const bool at_once : {false, true}) {
       const int fd = dial();
       std::optional<Client> client;
@@ -393,14 +394,14 @@ TEST_F(TlsTest, AHangUpIsNoticedBehindTheNextRequest) {
       };
       const std::string request = "GET /1 HTTP/1.1\r\nHost: x\r\n\r\n";
       ASSERT_TRUE(say(at_once ? request + "G" : request));
-      const Responder responder = waiting.take();
+      const Responder responder = work.waiting.take();
       if (!at_once) {
         ASSERT_TRUE(say("G"));
       }
       std::this_thread::sleep_for(milliseconds(50));
-      EXPECT_TRUE(cancelled.empty());
+      EXPECT_TRUE(work.cancelled.empty());
       close(fd);
-      EXPECT_EQ(cancelled.take(), 1);
+      EXPECT_EQ(work.cancelled.take(), 1);
       EXPECT_TRUE(eventually([&] { return server_->connections() == 0; }));
     }
   }
