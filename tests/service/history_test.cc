@@ -47,6 +47,17 @@ class HistoryTest : public ::testing::Test {
     }
   }
 
+  // At once, and page by page in both directions.
+  void expect_in_any_pages(const EventFilter& filter, const std::vector<std::string>& wanted) {
+    EXPECT_EQ(read(filter), wanted);
+    for (const std::size_t limit : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+      EXPECT_EQ(read_pages(filter, limit, false), wanted) << limit;
+      auto backwards = read_pages(filter, limit, true);
+      std::reverse(backwards.begin(), backwards.end());
+      EXPECT_EQ(backwards, wanted) << limit;
+    }
+  }
+
   FakeStore store;
 };
 
@@ -101,13 +112,7 @@ TEST_F(HistoryTest, OfAJobHoldsTheWaitsOfItsGroupWhileItWaited) {
   const std::vector<std::string> wanted{"j-5 job.submitted", "group job.waiting", "j-5 job.starting",
                                         "j-5 job.running",   "j-5 job.requeued",  "group job.waiting",
                                         "j-5 job.starting",  "j-5 job.ended",     "j-5 job.forgotten"};
-  EXPECT_EQ(read(filter), wanted);
-  for (const std::size_t limit : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
-    EXPECT_EQ(read_pages(filter, limit, false), wanted) << limit;
-    auto backwards = read_pages(filter, limit, true);
-    std::reverse(backwards.begin(), backwards.end());
-    EXPECT_EQ(backwards, wanted) << limit;
-  }
+  expect_in_any_pages(filter, wanted);
   EventFilter waits = filter;
   waits.types = {"job.waiting"};
   EXPECT_EQ(read(waits).size(), 2U);
@@ -161,13 +166,7 @@ TEST_F(HistoryTest, OfAJobTellsItsSlicesAndTheHealthOfItsNpus) {
   }
   EventFilter filter;
   filter.job = JobTrack("j-5", "group", true);
-  EXPECT_EQ(read(filter), wanted);
-  for (const std::size_t limit : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
-    EXPECT_EQ(read_pages(filter, limit, false), wanted) << limit;
-    auto backwards = read_pages(filter, limit, true);
-    std::reverse(backwards.begin(), backwards.end());
-    EXPECT_EQ(backwards, wanted) << limit;
-  }
+  expect_in_any_pages(filter, wanted);
   const auto track = track_at(store, JobTrack("j-5", "group", true), {8, EventCursor::kItemMax});
   ASSERT_TRUE(track);
   EXPECT_EQ(track->held(), std::vector<std::string>{"npu-3"}) << "taken up while it runs";
