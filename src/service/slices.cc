@@ -263,7 +263,8 @@ bool Slices::give_up_cutting(const OwnSlice& slice, const Error& error, int fail
   if (!is_news) return true;
   log::warn("NPU " + std::to_string(slice.physical_id) + " is not cut any more: " + error.message +
             "; tried again in " + std::to_string(pause->count() / 1'000) +
-            " s, and at once with another driver or board or after a restart");
+            " s, and at once with another driver, board or mode, with the driver's file mended, or after a "
+            "restart");
   timer_.after(*pause, [this] { look_soon_(); });
   return true;
 }
