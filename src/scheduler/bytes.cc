@@ -352,6 +352,7 @@ class JobReader {
         job.queued_at.value < -kUnlimited) {
       return damaged(name + " is of the future");
     }
+    if (job.submitted_at.value < 0 || job.started_at.value < 0) return damaged(name + " has a negative time");
     if (job.is_queued()) {
       if (!npus.empty() || slice || job.charge != Amounts{} || job.cancel_requested)
         return damaged(name + " holds something");

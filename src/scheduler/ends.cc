@@ -1,6 +1,7 @@
 #include "scheduler/ends.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "scheduler/judge.h"
 
@@ -31,14 +32,24 @@ bool advance(std::vector<std::size_t>& places, std::size_t count) {
   return false;
 }
 
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// Of amounts that are not negative.
+std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
+  return a > kMost - b ? kMost : a + b;
+}
+std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  return b != 0 && a > kMost / b ? kMost : a * b;
+}
+
 }  // namespace
 
 EndCost& EndCost::operator+=(const EndCost& other) {
   jobs += other.jobs;
   high += other.high;
   normal += other.normal;
-  work += other.work;
-  cores += other.cores;
+  work = saturating_sum(work, other.work);
+  cores = saturating_sum(cores, other.cores);
   return *this;
 }
 
@@ -95,7 +106,7 @@ EndCost EndChooser::cost_of(const JobRecord& job) const {
   cost.jobs = 1;
   cost.high = job.spec.priority == Priority::kHigh ? 1 : 0;
   cost.normal = job.spec.priority == Priority::kNormal ? 1 : 0;
-  cost.work = cores * std::max<std::int64_t>(0, now_.value - job.started_at.value);
+  cost.work = saturating_product(cores, std::max<std::int64_t>(0, now_.value - job.started_at.value));
   cost.cores = cores;
   return cost;
 }
