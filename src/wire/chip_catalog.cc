@@ -310,6 +310,10 @@ Codec<ChipModel> chip_codec() {
           schema_reference("Chip")};
 }
 
+std::vector<DocumentInfo> chip_documents() {
+  return {chip_doc_table().info(), match_table().info(), template_table().info(), media_table().info()};
+}
+
 Result<std::vector<ChipModel>> read_chips(std::string_view yaml, std::string_view file) {
   const auto in_file = [&file](Error error) {
     error.message = std::string(file) + ": " + error.message;

@@ -1,7 +1,9 @@
 // The general sentence behind every reason token, without names and numbers: for catalogues, and for readers
 // of another language than the daemon's.
-#include <array>
+#include <iterator>
+#include <vector>
 
+#include "wire/reason_tables.h"
 #include "wire/texts.h"
 
 namespace tangram::wire {
@@ -630,63 +632,22 @@ constexpr ReasonText kReasons[] = {
     ReasonText{"client.certificate.invalid", "a certificate or key of the client cannot be used",
                "客户端的证书或密钥无法使用", "give both as PEM, and the key without a password",
                "以 PEM 提供两者，密钥不设密码"},
-    ReasonText{"kube.config.unreadable", "a file with the way to the API server cannot be read",
-               "无法读取连接 API 服务器所需的文件", "check the path and who may read it",
-               "检查路径和读取权限"},
-    ReasonText{"kube.config.invalid", "the way to the API server cannot be understood",
-               "无法理解连接 API 服务器的配置", "`kubectl config view` shows what is in it",
-               "`kubectl config view` 显示其内容"},
-    ReasonText{"kube.config.unsupported", "the kubeconfig uses what is not supported",
-               "kubeconfig 使用了不支持的功能", "use a client certificate, a token or a tokenFile",
-               "使用客户端证书、token 或 tokenFile"},
-    ReasonText{"kube.config.not_in_cluster", "the process does not run in a Pod", "进程不在 Pod 中运行",
-               "name a kubeconfig, or mount a service account's token",
-               "指定 kubeconfig，或挂载服务账户的令牌"},
-    ReasonText{"kube.name.invalid", "a name that no object of the API can have", "该名称不能用于 API 对象",
-               "use letters, digits, \"-\" and \".\"", "使用字母、数字、“-”和“.”"},
-    ReasonText{"kube.unauthorized", "the API server does not know who asks", "API 服务器无法识别请求者",
-               "check the token or the client certificate", "检查令牌或客户端证书"},
-    ReasonText{"kube.forbidden", "the API server does not allow it", "API 服务器不允许该操作",
-               "check the role of the service account", "检查服务账户的角色"},
-    ReasonText{"kube.not_found", "the cluster has no such object", "集群中没有该对象",
-               "check the name, and that its CRD is installed", "检查名称，并确认其 CRD 已安装"},
-    ReasonText{"kube.already_exists", "the cluster has an object of that name already", "集群中已有同名对象",
-               "use it, or choose another name", "使用该对象或另选名称"},
-    ReasonText{"kube.conflict", "somebody else changed the object first", "对象已被他人先行修改",
-               "read it again, then try again", "重新读取后再试"},
-    ReasonText{"kube.gone", "the API server has forgotten that version", "API 服务器已不保留该版本",
-               "list anew", "重新列出"},
-    ReasonText{"kube.invalid", "the object breaks a rule of its kind", "对象违反其类型的规则",
-               "the message names the field", "错误信息给出了字段"},
-    ReasonText{"kube.too_many_requests", "the API server is busy", "API 服务器繁忙", "try again later",
-               "稍后重试"},
-    ReasonText{"kube.disruption_budget", "a PodDisruptionBudget keeps the Pod",
-               "PodDisruptionBudget 阻止驱逐该 Pod", "wait until more of its Pods are ready",
-               "等待更多 Pod 就绪"},
-    ReasonText{"kube.unavailable", "the API server is not well", "API 服务器状态异常",
-               "look at the log of the API server", "查看 API 服务器的日志"},
-    ReasonText{"kube.timeout", "the API server did not answer in time", "API 服务器未及时回答",
-               "try again, or allow more time", "重试或延长时限"},
-    ReasonText{"kube.connection", "the API server cannot be reached", "无法连接 API 服务器",
-               "check its address and certificate", "检查其地址和证书"},
-    ReasonText{"kube.interrupted", "the call was given up before its answer came", "调用在得到回答之前被放弃",
-               "call again if the answer is still wanted", "仍需回答时请重新调用"},
-    ReasonText{"kube.answer.invalid", "the API server's answer cannot be understood",
-               "无法理解 API 服务器的回答", "look whether a proxy stands between", "检查中间是否有代理"},
-    ReasonText{"kube.refused", "the API server refused the request", "API 服务器拒绝了该请求",
-               "the message says why", "错误信息说明了原因"},
-    ReasonText{"kube.cache.full", "there are more objects than are kept", "对象数量超过可保留的上限",
-               "narrow the selector, or allow more", "缩小选择范围或提高上限"},
 };
 
 }  // namespace
 
 std::span<const ReasonText> reason_catalogue() {
-  return kReasons;
+  static const std::vector<ReasonText> all = [] {
+    std::vector<ReasonText> reasons(std::begin(kReasons), std::end(kReasons));
+    const std::span<const ReasonText> more = admission_reasons();
+    reasons.insert(reasons.end(), more.begin(), more.end());
+    return reasons;
+  }();
+  return all;
 }
 
 const ReasonText* find_reason(std::string_view token) {
-  for (const ReasonText& reason : kReasons) {
+  for (const ReasonText& reason : reason_catalogue()) {
     if (reason.token == token) return &reason;
   }
   return nullptr;

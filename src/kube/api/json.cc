@@ -78,6 +78,14 @@ Result<json::object> parse_object(std::string_view text) {
   return invalid(text, "it is another kind of value");
 }
 
+Result<json::array> parse_array(std::string_view text) {
+  json::error_code error;
+  json::value value = json::parse(text, error, {}, options());
+  if (error) return invalid(text, error.message());
+  if (json::array* const array = value.if_array()) return std::move(*array);
+  return invalid(text, "it is another kind of value");
+}
+
 JsonReader::JsonReader()
     : buffer_(std::make_unique<unsigned char[]>(kBufferBytes)),
       memory_(buffer_.get(), kBufferBytes),

@@ -2,6 +2,7 @@
 // what an extractor copies out of it; a tree of it (some 40 KB for a Pod) lives only during the call.
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parser.hpp>
@@ -46,6 +47,8 @@ ObjectMeta meta_of(const json::object& object);
 
 // kInternal "kube.answer.invalid" for what is no JSON object. For single documents; see JsonReader for many.
 Result<json::object> parse_object(std::string_view text);
+// The same for a JSON list.
+Result<json::array> parse_array(std::string_view text);
 
 // Not thread-safe.
 class JsonReader {

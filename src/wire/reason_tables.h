@@ -1,0 +1,12 @@
+// The parts of the catalogue of reasons. Private to wire.
+#pragma once
+
+#include <span>
+
+#include "wire/texts.h"
+
+namespace tangram::wire {
+
+std::span<const ReasonText> admission_reasons();
+
+}  // namespace tangram::wire
