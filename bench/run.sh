@@ -25,6 +25,11 @@ echo "|---|---|---|---|"
 build/bench/bin/scheduler_latency
 
 echo
+echo "| filter, score, choose and take a place, µs | p50 | p90 | p99 | max |"
+echo "|---|---|---|---|---|"
+build/bench/bin/place_latency
+
+echo
 TANGRAM_BUILD=build/bench python3 bench/api_bench.py
 
 command -v valgrind >/dev/null || exit 0

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "model/ids.h"
+#include "model/part.h"
 #include "model/reason.h"
 #include "model/request.h"
 #include "model/slice.h"
@@ -70,6 +71,13 @@ struct JobStatus {
   // The part of its one NPU that it has. None while it has an NPU: it has the whole of it, which a request
   // for a slice gets when no template is large enough.
   std::optional<SlicePlacement> slice;
+  // Where somebody else chooses the node: a job that is admitted and has no place is kWaiting, with reason
+  // kNone.
+  bool admitted = false;
+  // It was booked because it existed, when a limit on its path was already used up.
+  bool over_limit = false;
+  std::vector<Part> parts = {};        // of a job that has several; empty: the request says all
+  std::vector<PartPlace> places = {};  // of those, once it has its place
 };
 
 std::string_view to_string(JobState state);

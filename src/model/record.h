@@ -13,6 +13,7 @@
 #include "model/ids.h"
 #include "model/job.h"
 #include "model/npu.h"
+#include "model/part.h"
 #include "model/slice.h"
 #include "model/tenant.h"
 
@@ -25,6 +26,9 @@ struct SettingsChanged {
   // Templates of equal memory and cores are chosen between by what is scarce; false: always the fullest.
   bool slice_variants = true;
   SliceCount slice_count = SliceCount::kOne;
+  // Somebody else chooses the node: admit() and place() instead of decide(). For good once jobs were
+  // admitted.
+  bool places_elsewhere = false;
 
   friend bool operator==(const SettingsChanged&, const SettingsChanged&) = default;
 };
@@ -124,8 +128,60 @@ struct JobRefused {
   friend bool operator==(const JobRefused&, const JobRefused&) = default;
 };
 
+// ---- where somebody else chooses the node (SettingsChanged::places_elsewhere)
+
+// A decision: the job is charged from now on, wherever and whenever it is placed.
+struct JobAdmitted {
+  JobId job;
+  std::int32_t attempt = 0;
+  Usage charge;
+
+  friend bool operator==(const JobAdmitted&, const JobAdmitted&) = default;
+};
+
+// A job of several parts comes into the queue.
+struct PartsSubmitted {
+  JobSpec spec;             // its `request` is made of the parts
+  std::vector<Part> parts;  // at least one
+
+  friend bool operator==(const PartsSubmitted&, const PartsSubmitted&) = default;
+};
+
+// An admitted job has these NPUs: one place for each of its parts, or one for a job without. Its charge
+// becomes what they come to.
+struct JobPlaced {
+  JobId job;
+  std::int32_t attempt = 0;
+  std::vector<PartPlace> places;
+
+  friend bool operator==(const JobPlaced&, const JobPlaced&) = default;
+};
+
+// Its NPUs are free again, and it stays admitted with the same charge. Not once it runs.
+struct PlaceDropped {
+  JobId job;
+  std::int32_t attempt = 0;
+
+  friend bool operator==(const PlaceDropped&, const PlaceDropped&) = default;
+};
+
+// What exists whatever was decided: an admission or an allocation that the cluster shows, by us before a
+// restart or by somebody else. Of a new job, or of one that is known and has no place yet. NPUs that somebody
+// holds already stay theirs, and become this job's when they let go.
+struct PartsObserved {
+  JobSpec spec;
+  std::vector<Part> parts;
+  std::int32_t attempt = 1;
+  std::vector<PartPlace> places;  // empty: admitted only; otherwise one for each part
+  bool running = false;
+
+  friend bool operator==(const PartsObserved&, const PartsObserved&) = default;
+};
+
 using Input = std::variant<SettingsChanged, NodeReported, TenantPut, TenantDeleted, JobSubmitted,
                            JobCancelled, AttemptRunning, AttemptEnded, AllocationObserved>;
 using Decision = std::variant<JobStarted, JobWaits, JobRefused>;
+using Admission = std::variant<JobAdmitted, JobWaits, JobRefused>;
+using Step = std::variant<PartsSubmitted, JobPlaced, PlaceDropped, PartsObserved>;
 
 }  // namespace tangram

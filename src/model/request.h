@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "base/units.h"
 
 namespace tangram {
 
 inline constexpr std::int64_t kNpusPerJobMax = 4096;
+inline constexpr std::uint32_t kNoParts = std::numeric_limits<std::uint32_t>::max();
 
 enum class RequestKind : std::uint8_t { kWhole, kSlice, kShare };
 
@@ -17,7 +19,11 @@ struct Request {
   Bytes memory_per_npu;           // need per NPU; kWhole: an NPU with at least this much fits
   std::int32_t ai_cores = 0;      // kSlice: 0: as many as come with the memory
   std::int32_t core_percent = 0;  // kShare
+  // A handle inside of one core, never written down: the job has these parts (model/part.h), and of the above
+  // only memory_per_npu counts, which is the largest of theirs.
+  std::uint32_t parts = kNoParts;
 
+  bool has_parts() const { return parts != kNoParts; }
   friend auto operator<=>(const Request&, const Request&) = default;
 };
 

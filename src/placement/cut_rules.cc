@@ -102,4 +102,16 @@ std::int32_t CutRules::vgroup_for(std::uint32_t chip, const std::vector<Standing
   return vgroup;
 }
 
+SlicePlacement CutRules::cut_of(std::uint32_t chip, const std::vector<StandingSlice>& slices,
+                                std::uint32_t shape) const {
+  const SliceTemplate& cut = model(chip).templates[shape];
+  SlicePlacement slice;
+  slice.template_name = cut.name;
+  slice.vgroup = vgroup_for(chip, slices, shape);
+  slice.memory = cut.memory;
+  slice.usable_memory = cut.usable_memory;
+  slice.ai_cores = static_cast<std::int32_t>(cut.ai_cores());
+  return slice;
+}
+
 }  // namespace tangram

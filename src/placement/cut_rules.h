@@ -42,6 +42,9 @@ class CutRules {
   // kNoVgroup where the chip has none.
   std::int32_t vgroup_for(std::uint32_t chip, const std::vector<StandingSlice>& slices,
                           std::uint32_t shape) const;
+  // The next slice of that template, as a job is given it.
+  SlicePlacement cut_of(std::uint32_t chip, const std::vector<StandingSlice>& slices,
+                        std::uint32_t shape) const;
 
  private:
   std::shared_ptr<const Catalog> catalog_;

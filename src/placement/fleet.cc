@@ -81,11 +81,12 @@ FleetChange Fleet::report(const NodeReported& reported) {
   build_parts(node);
   sum_kinds();
   for (std::uint32_t i = 0; i < kind_count(); ++i) {
-    if (kinds_[i].present_on_node_max != before[i]) return FleetChange::kKinds;
     const bool same_chips = std::equal(kinds_[i].chips.begin(), kinds_[i].chips.end(),
                                        chips_before[i].begin(), chips_before[i].end(),
                                        [](const CutChip& a, const CutChip& b) { return a.chip == b.chip; });
-    if (!same_chips) return FleetChange::kKinds;
+    if (kinds_[i].present_on_node_max == before[i] && same_chips) continue;
+    ++epoch_;
+    return FleetChange::kKinds;
   }
   return FleetChange::kCounts;
 }
@@ -283,6 +284,7 @@ std::uint32_t Fleet::find_kind(const NpuReport& report) const {
 }
 
 void Fleet::rebuild() {
+  ++epoch_;
   words_ = std::max(words_, std::bit_ceil((nodes_.size() + kBitsPerWord - 1) / kBitsPerWord));
   pools_.clear();
   for (Node& node : nodes_) node.parts.clear();
@@ -311,6 +313,7 @@ void Fleet::collect_kinds() {
 void Fleet::build_parts(NodeIndex node) {
   std::vector<Part>& parts = nodes_[node.value].parts;
   TG_ASSERT(parts.empty(), "parts are built anew");
+  ++nodes_[node.value].version;
   for (const NpuIndex index : nodes_[node.value].npus) {
     Npu& npu = npus_[index.value];
     npu.kind = is_present(npu.report) ? find_kind(npu.report) : kNoKind;
@@ -428,7 +431,9 @@ void Fleet::tally(NpuIndex index, Part& part, std::int32_t sign) {
     put_in_pool(npu.node, part);
     kind.free += free_now - free_before;
   }
-  if (sign > 0 && npu.chip != kNoChip) index_cuts(index, pools_[part.pool]);
+  if (sign < 0) return;
+  ++nodes_[npu.node.value].version;
+  if (npu.chip != kNoChip) index_cuts(index, pools_[part.pool]);
 }
 
 void Fleet::put_in_pool(NodeIndex node, const Part& part) {

@@ -99,6 +99,7 @@ class Fleet {
   struct Slice {
     JobId job;
     SlicePlacement placement;
+    std::uint32_t part = 0;  // which of the job's
   };
   struct Npu {
     NodeIndex node;
@@ -165,10 +166,14 @@ class Fleet {
   // Whether it would fit on that NPU once these jobs have ended.
   bool fits_without(NpuIndex npu, std::span<const SliceOffer> offers, std::span<const JobId> ended) const;
   // `require_legal` false: also what is none of the catalogue's mixes (what is observed is so).
-  void take_slice(JobId job, NpuIndex npu, const SlicePlacement& placement, bool require_legal);
+  void take_slice(JobId job, NpuIndex npu, const SlicePlacement& placement, bool require_legal,
+                  std::uint32_t part = 0);
+  void release_slice(JobId job, NpuIndex npu, std::uint32_t part = 0);
   // What part of its NPU the job has; null: it has whole ones.
   const SlicePlacement* slice_of(JobId job, NpuIndex npu) const;
   const CutRules& rules() const { return rules_; }
+  // All slices on an NPU, whoever made them.
+  static std::vector<StandingSlice> standing(const Npu& npu);
 
   // The `npus` lowest free NPUs of the part, ascending. The part must have them.
   std::vector<NpuIndex> pick(Place place, std::int32_t npus) const;
@@ -183,6 +188,9 @@ class Fleet {
   std::size_t node_count() const { return nodes_.size(); }
   const std::string& node_name(NodeIndex node) const { return nodes_[node.value].name; }
   const std::vector<NpuIndex>& npus_of(NodeIndex node) const { return nodes_[node.value].npus; }
+  // Changes whenever an NPU of the node does; another epoch when what requests come to may be something else.
+  std::uint32_t version(NodeIndex node) const { return nodes_[node.value].version; }
+  std::uint32_t epoch() const { return epoch_; }
   std::optional<NodeIndex> find_node(std::string_view name) const;
   std::optional<NpuIndex> find_npu(NodeIndex node, std::uint32_t physical_id) const;
 
@@ -208,6 +216,7 @@ class Fleet {
     std::string name;
     std::vector<NpuIndex> npus;  // ascending by physical id
     std::vector<Part> parts;     // ascending by kind
+    std::uint32_t version = 0;
   };
   struct Pool {
     std::uint32_t kind = kNoKind;
@@ -240,8 +249,6 @@ class Fleet {
   void unindex_cuts(NpuIndex index, Pool& pool);
   static const SliceIndex* find_index(const Pool& pool, std::uint32_t chip);
   void restate(Npu& npu) const;
-  void release_slice(JobId job, NpuIndex index);
-  static std::vector<StandingSlice> standing(const Npu& npu);
   std::optional<SliceIndex::Best> best_cut(const SliceOffer& offer, const PlacementFilter& filter) const;
   NpuIndex uncut_npu(const SliceOffer& offer, const PlacementFilter& filter, NpuIndex lowest) const;
   std::optional<Place> choose_in(std::uint32_t kind, std::int32_t npus, const PlacementFilter& filter) const;
@@ -254,6 +261,7 @@ class Fleet {
   std::vector<std::uint32_t> nodes_by_name_;
   std::vector<Pool> pools_;
   std::size_t words_ = 1;
+  std::uint32_t epoch_ = 0;
   std::int64_t present_ = 0;
 };
 

@@ -93,14 +93,7 @@ std::optional<SlicePlace> Fleet::choose(std::span<const SliceOffer> offers,
     const std::optional<SliceIndex::Best> best = best_cut(offer, filter);
     if (!best) continue;
     const NpuIndex npu = best->cut.from == kUncut ? uncut_npu(offer, filter, best->npu) : best->npu;
-    const SliceTemplate& shape = rules_.model(offer.chip).templates[best->cut.shape];
-    SlicePlacement slice;
-    slice.template_name = shape.name;
-    slice.vgroup = rules_.vgroup_for(offer.chip, standing(npus_[npu.value]), best->cut.shape);
-    slice.memory = shape.memory;
-    slice.usable_memory = shape.usable_memory;
-    slice.ai_cores = static_cast<std::int32_t>(shape.ai_cores());
-    return SlicePlace{npu, i, std::move(slice)};
+    return SlicePlace{npu, i, rules_.cut_of(offer.chip, standing(npus_[npu.value]), best->cut.shape)};
   }
   return std::nullopt;
 }
@@ -192,7 +185,8 @@ bool Fleet::fits_without(NpuIndex index, std::span<const SliceOffer> offers,
                      [&](const SliceOffer& offer) { return accepts(npu, offer, standing(npu)); });
 }
 
-void Fleet::take_slice(JobId job, NpuIndex index, const SlicePlacement& placement, bool require_legal) {
+void Fleet::take_slice(JobId job, NpuIndex index, const SlicePlacement& placement, bool require_legal,
+                       std::uint32_t part_number) {
   TG_ASSERT(job.valid() && index.value < npus_.size(), "a job takes a slice of an NPU that is known");
   Npu& npu = npus_[index.value];
   TG_ASSERT(!npu.job.valid(), "an NPU that is held whole is not cut");
@@ -200,21 +194,25 @@ void Fleet::take_slice(JobId job, NpuIndex index, const SlicePlacement& placemen
   TG_ASSERT(!require_legal || npu.report.health == Health::kOk, "only healthy NPUs are cut");
   Part* part = npu.kind == kNoKind ? nullptr : &part_of(npu);
   if (part != nullptr) tally(index, *part, -1);
-  const auto place = std::lower_bound(npu.slices.begin(), npu.slices.end(), job,
-                                      [](const Slice& slice, JobId id) { return slice.job < id; });
-  TG_ASSERT(place == npu.slices.end() || place->job != job, "a job has one slice");
-  npu.slices.insert(place, {job, placement});
+  const auto place = std::lower_bound(
+      npu.slices.begin(), npu.slices.end(), job, [part_number](const Slice& slice, JobId id) {
+        return slice.job < id || (slice.job == id && slice.part < part_number);
+      });
+  TG_ASSERT(place == npu.slices.end() || place->job != job || place->part != part_number,
+            "a part of a job has one slice");
+  npu.slices.insert(place, {job, placement, part_number});
   restate(npu);
   TG_ASSERT(!require_legal || npu.state != kNoState, "a cut leads to a legal mix");
   if (part != nullptr) tally(index, *part, +1);
 }
 
-void Fleet::release_slice(JobId job, NpuIndex index) {
+void Fleet::release_slice(JobId job, NpuIndex index, std::uint32_t part_number) {
   Npu& npu = npus_[index.value];
   Part* part = npu.kind == kNoKind ? nullptr : &part_of(npu);
   if (part != nullptr) tally(index, *part, -1);
-  const std::size_t erased =
-      std::erase_if(npu.slices, [job](const Slice& slice) { return slice.job == job; });
+  const std::size_t erased = std::erase_if(npu.slices, [job, part_number](const Slice& slice) {
+    return slice.job == job && slice.part == part_number;
+  });
   TG_ASSERT(erased == 1, "a job frees only its own slice");
   restate(npu);
   if (part != nullptr) tally(index, *part, +1);

@@ -19,6 +19,7 @@ std::uint64_t hash_of(const GroupKey& key) {
   hash = mix(hash, static_cast<std::uint64_t>(key.request.memory_per_npu.count));
   hash = mix(hash, static_cast<std::uint64_t>(key.request.ai_cores));
   hash = mix(hash, static_cast<std::uint64_t>(key.request.core_percent));
+  if (key.request.has_parts()) hash = mix(hash, key.request.parts);
   return mix(hash, static_cast<std::uint64_t>(key.bandwidth_bps));
 }
 

@@ -32,21 +32,26 @@ inline constexpr Rank kNotOverdue = Rank{1} << 63;
 
 struct JobRecord {
   JobSpec spec;
-  JobState state = JobState::kReady;  // kReady here means queued: whether it waits is its group's to know
+  // kReady here means queued: whether it waits is its group's to know. kWaiting: admitted, and without a
+  // place.
+  JobState state = JobState::kReady;
   bool cancel_requested = false;
+  bool over_limit = false;  // booked because it existed, when a limit was used up
   std::int32_t attempt = 0;
   std::int32_t restarts = 0;
   std::int32_t failures = 0;  // restarts after a failure of the program itself
   TimeMs submitted_at;
   TimeMs queued_at;
   TimeMs started_at;
-  Amounts charge{};    // while active: what was charged, whatever the NPU has become since
-  NpuIndex first_npu;  // while active
+  Amounts charge{};         // while active: what was charged, whatever the NPU has become since
+  NpuIndex first_npu;       // while active
+  Handle held = kNoHandle;  // while active: what the parts of a job of several hold
   Handle group = kNoHandle;
   Handle previous = kNoHandle;  // in its group's list
   Handle next = kNoHandle;
 
   bool is_queued() const { return state == JobState::kReady; }
+  bool is_unplaced() const { return state == JobState::kWaiting; }
   // A job that was started before waits in a list of its own: its place and its waiting time no longer agree.
   bool is_requeued() const { return attempt > 0; }
 };

@@ -19,25 +19,14 @@ void review_all(CoreState& state) {
   }
 }
 
-void leave_queue(CoreState& state, Handle job) {
-  const Handle group = state.queue.job(job).group;
-  state.queue.dequeue(job);
-  state.queue.drop_if_empty(group);
-}
-
-void end_job(CoreState& state, Handle job, bool was_queued) {
-  TG_ASSERT(state.queue.job(job).group == kNoHandle, "a job leaves the queue before it ends");
-  state.tenants.count_jobs(state.queue.job(job).spec.tenant, -1, was_queued ? -1 : 0);
-  state.queue.remove_job(job);
-}
-
 class ApplyInput {
  public:
   ApplyInput(CoreState& state, TimeMs now) : state_(state), now_(now) {}
 
   void operator()(const SettingsChanged& settings) {
     TG_ASSERT(settings.keep_after_ms >= 0, "a bound is not negative");
-    const bool counts_else = state_.settings.slice_count != settings.slice_count;
+    const bool counts_else = state_.settings.slice_count != settings.slice_count ||
+                             state_.settings.places_elsewhere != settings.places_elsewhere;
     state_.settings = settings;
     const bool cuts_else = state_.fleet.set_slice_variants(settings.slice_variants);
     if (counts_else || cuts_else) review_all(state_);
@@ -84,8 +73,14 @@ class ApplyInput {
 
   void operator()(const JobCancelled& cancelled) {
     const Handle job = state_.queue.known_job(cancelled.job);
-    if (!state_.queue.job(job).is_queued()) {
-      state_.queue.job(job).cancel_requested = true;
+    JobRecord& record = state_.queue.job(job);
+    if (record.is_unplaced()) {
+      state_.tenants.refund(record.spec.tenant, record.charge);
+      end_job(state_, job, false);
+      return;
+    }
+    if (!record.is_queued()) {
+      record.cancel_requested = true;
       return;
     }
     leave_queue(state_, job);
@@ -105,10 +100,10 @@ class ApplyInput {
     const Handle job = state_.queue.known_job(ended.job);
     JobRecord& record = state_.queue.job(job);
     TG_ASSERT(!record.is_queued() && record.attempt == ended.attempt, "the present attempt ends");
-    state_.fleet.release(record.spec.id, record.first_npu);
+    let_go(state_, job);
     state_.tenants.refund(record.spec.tenant, record.charge);
-    record.first_npu = NpuIndex();
     record.charge = Amounts{};
+    record.over_limit = false;
     if (!ended.requeue) {
       end_job(state_, job, false);
       return;
@@ -137,6 +132,7 @@ class ApplyInput {
         record.charge[index_of(Countable::kAiCores)] += state_.fleet.npu(npu).report.ai_cores;
       }
     }
+    record.over_limit = state_.tenants.first_block(observed.spec.tenant, record.charge).has_value();
     state_.next_job = std::max(state_.next_job, observed.spec.id.value + 1);
     take(state_.fleet, observed.spec.id, observed.npus, observed.slice, false);
     state_.tenants.count_jobs(observed.spec.tenant, +1, 0);
@@ -196,6 +192,20 @@ class ApplyDecision {
 };
 
 }  // namespace
+
+void leave_queue(CoreState& state, Handle job) {
+  const Handle group = state.queue.job(job).group;
+  state.queue.dequeue(job);
+  state.queue.drop_if_empty(group);
+}
+
+void end_job(CoreState& state, Handle job, bool was_queued) {
+  const JobSpec& spec = state.queue.job(job).spec;
+  TG_ASSERT(state.queue.job(job).group == kNoHandle, "a job leaves the queue before it ends");
+  state.tenants.count_jobs(spec.tenant, -1, was_queued ? -1 : 0);
+  if (spec.request.has_parts()) state.parts.drop(spec.request.parts);
+  state.queue.remove_job(job);
+}
 
 void apply_input(CoreState& state, const Input& input, TimeMs now) {
   state.clock = std::max(state.clock, now);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "scheduler/bytes_io.h"
 #include "scheduler/state.h"
 #include "scheduler/values.h"
 
@@ -11,95 +12,9 @@ namespace tangram {
 namespace {
 
 constexpr std::string_view kMagic = "TGCORE";
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kWithoutParts = 2;   // still read, and written where it can say everything
 constexpr std::uint32_t kWithoutSlices = 1;  // still read
-
-class Writer {
- public:
-  void number(std::uint64_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) out_.push_back(static_cast<char>(value >> (8 * i) & 0xff));
-  }
-  void u8(std::uint8_t value) { number(value, 1); }
-  void u32(std::uint32_t value) { number(value, 4); }
-  void u64(std::uint64_t value) { number(value, 8); }
-  void i32(std::int32_t value) { u32(static_cast<std::uint32_t>(value)); }
-  void i64(std::int64_t value) { u64(static_cast<std::uint64_t>(value)); }
-  void text(std::string_view value) {
-    u32(static_cast<std::uint32_t>(value.size()));
-    out_ += value;
-  }
-  void raw(std::string_view value) { out_ += value; }
-  std::string take() { return std::move(out_); }
-
- private:
-  std::string out_;
-};
-
-// Reads zeros past the end and remembers it: callers ask ok() once, before they believe what they read.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : left_(bytes) {}
-
-  bool has_slices = true;  // whether what is read was written with slices
-
-  std::uint64_t number(std::size_t bytes) {
-    if (left_.size() < bytes) {
-      ok_ = false;
-      left_ = {};
-      return 0;
-    }
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < bytes; ++i)
-      value |= std::uint64_t{static_cast<unsigned char>(left_[i])} << (8 * i);
-    left_.remove_prefix(bytes);
-    return value;
-  }
-  std::uint8_t u8() { return static_cast<std::uint8_t>(number(1)); }
-  std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
-  std::uint64_t u64() { return number(8); }
-  std::int32_t i32() { return static_cast<std::int32_t>(u32()); }
-  std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
-  bool flag() {
-    const std::uint8_t value = u8();
-    if (value > 1) ok_ = false;
-    return value == 1;
-  }
-  std::string text() { return std::string(raw(u32())); }
-  std::string_view raw(std::size_t size) {
-    if (left_.size() < size) {
-      ok_ = false;
-      left_ = {};
-      return {};
-    }
-    const std::string_view value = left_.substr(0, size);
-    left_.remove_prefix(size);
-    return value;
-  }
-  // A count of things of which each takes at least one byte.
-  std::uint32_t count() {
-    const std::uint32_t value = u32();
-    if (value > left_.size()) ok_ = false;
-    return ok_ ? value : 0;
-  }
-  template <class Enum>
-  Enum enumerator(Enum last) {
-    const std::uint8_t value = u8();
-    if (value > static_cast<std::uint8_t>(last)) ok_ = false;
-    return ok_ ? static_cast<Enum>(value) : Enum{};
-  }
-  bool ok() const { return ok_; }
-  bool at_end() const { return ok_ && left_.empty(); }
-
- private:
-  std::string_view left_;
-  bool ok_ = true;
-};
-
-tl::unexpected<Error> damaged(std::string what) {
-  return fail(Code::kDataLoss, "snapshot.damaged",
-              "the snapshot of the scheduler is damaged: " + std::move(what),
-              "use an older snapshot, or replay the journal from its beginning");
-}
 
 void write_spec(Writer& out, const JobSpec& spec) {
   out.u64(spec.id.value);
@@ -133,24 +48,6 @@ JobSpec read_spec(Reader& in) {
   spec.restart = in.enumerator(RestartPolicy::kOnFailure);
   spec.restarts_max = in.i32();
   return spec;
-}
-
-void write_slice(Writer& out, const SlicePlacement& slice) {
-  out.text(slice.template_name);
-  out.i32(slice.vgroup);
-  out.i64(slice.memory.count);
-  out.i64(slice.usable_memory.count);
-  out.i32(slice.ai_cores);
-}
-
-SlicePlacement read_slice(Reader& in) {
-  SlicePlacement slice;
-  slice.template_name = in.text();
-  slice.vgroup = in.i32();
-  slice.memory = Bytes(in.i64());
-  slice.usable_memory = Bytes(in.i64());
-  slice.ai_cores = in.i32();
-  return slice;
 }
 
 void write_strays(Writer& out, const std::vector<StraySlice>& strays) {
@@ -266,7 +163,17 @@ Result<Fleet> read_fleet(Reader& in, Fleet fleet) {
   return fleet;
 }
 
-void write_jobs(Writer& out, const CoreState& state) {
+// Whether the state has what the format without parts cannot say: then, and only then, an older version must
+// not read it.
+bool needs_parts(const CoreState& state) {
+  if (state.settings.places_elsewhere) return true;
+  for (Handle handle = 0; handle < state.queue.job_slots(); ++handle) {
+    if (state.queue.job(handle).over_limit) return true;
+  }
+  return false;
+}
+
+void write_jobs(Writer& out, const CoreState& state, bool with_parts) {
   const std::vector<Handle> jobs = state.queue.jobs();
   out.u32(static_cast<std::uint32_t>(jobs.size()));
   for (const Handle handle : jobs) {
@@ -281,12 +188,15 @@ void write_jobs(Writer& out, const CoreState& state) {
     out.i64(job.queued_at.value);
     out.i64(job.started_at.value);
     for (const std::int64_t amount : job.charge) out.i64(amount);
-    const std::vector<NpuIndex> npus = state.fleet.held_from(job.first_npu);
+    const bool has_own_list = job.held != kNoHandle;
+    const std::vector<NpuIndex> npus =
+        has_own_list ? std::vector<NpuIndex>{} : state.fleet.held_from(job.first_npu);
     out.u32(static_cast<std::uint32_t>(npus.size()));
     for (const NpuIndex npu : npus) out.u32(npu.value);
-    const std::optional<SlicePlacement> slice = slice_of(state.fleet, job);
+    const std::optional<SlicePlacement> slice = has_own_list ? std::nullopt : slice_of(state.fleet, job);
     out.u8(slice ? 1 : 0);
     if (slice) write_slice(out, *slice);
+    if (with_parts) write_parts(out, state, job);
   }
 }
 
@@ -322,29 +232,40 @@ class JobReader {
     for (NpuIndex& npu : npus) npu = NpuIndex(in_.u32());
     std::optional<SlicePlacement> slice;
     if (in_.has_slices && in_.flag()) slice = read_slice(in_);
+    PartsOfJob parts;
+    if (in_.has_parts) {
+      TG_TRY(parts, read_parts(in_));
+    }
     if (!in_.ok()) return damaged("it ends among the jobs");
-    TG_TRY_VOID(check(job, npus, slice));
+    TG_TRY_VOID(check(job, npus, slice, parts));
+    job.over_limit = parts.over_limit;
+    if (!parts.parts.empty()) job.spec.request = request_of(parts.parts, state_.parts.use(parts.parts));
     last_ = job.spec.id;
     state_.tenants.count_jobs(job.spec.tenant, +1, job.is_queued() ? +1 : 0);
     if (job.is_queued()) {
       state_.queue.add_job(job);
       return {};
     }
-    job.first_npu = npus.front();
-    take(state_.fleet, job.spec.id, npus, slice, false);
+    if (!npus.empty()) {
+      job.first_npu = npus.front();
+      take(state_.fleet, job.spec.id, npus, slice, false);
+    }
     state_.tenants.charge(job.spec.tenant, job.charge);
-    state_.queue.add_job(job);
+    const Handle handle = state_.queue.add_job(job);
+    if (!parts.held.empty()) hold_again(state_, handle, std::move(parts.held));
     return {};
   }
 
   Result<void> check(const JobRecord& job, const std::vector<NpuIndex>& npus,
-                     const std::optional<SlicePlacement>& slice) {
+                     const std::optional<SlicePlacement>& slice, const PartsOfJob& parts) {
     TG_TRY_VOID(check_values(job.spec));
     const std::string name = "job j-" + std::to_string(job.spec.id.value);
     if (last_.valid() && job.spec.id <= last_) return damaged(name + " is out of order");
     if (job.spec.id.value >= state_.next_job) return damaged(name + " is of the future");
     if (!state_.tenants.exists(job.spec.tenant)) return damaged(name + " has no tenant");
-    if (job.state == JobState::kWaiting) return damaged(name + " has an unknown state");
+    if (job.state == JobState::kWaiting && !state_.settings.places_elsewhere)
+      return damaged(name + " has an unknown state");
+    TG_TRY_VOID(check_parts(state_, job, parts));
     if (job.attempt < 0 || job.restarts < 0 || job.failures < 0 || job.attempt > kAttemptMax) {
       return damaged(name + " has an impossible count of attempts");
     }
@@ -354,14 +275,18 @@ class JobReader {
     }
     if (job.submitted_at.value < 0 || job.started_at.value < 0) return damaged(name + " has a negative time");
     if (job.is_queued()) {
-      if (!npus.empty() || slice || job.charge != Amounts{} || job.cancel_requested)
+      if (!npus.empty() || slice || job.charge != Amounts{} || job.cancel_requested || parts.over_limit)
         return damaged(name + " holds something");
       if (job.is_requeued()) return {};
       if (job.queued_at < last_queued_at_) return damaged(name + " was queued before an older job");
       last_queued_at_ = job.queued_at;
       return {};
     }
-    if (npus.empty() || job.attempt == 0) return damaged(name + " runs nowhere");
+    const bool has_own_list = !parts.parts.empty();
+    const bool has_place = has_own_list ? !parts.held.empty() : !npus.empty();
+    if (has_place == job.is_unplaced() || job.attempt == 0) return damaged(name + " runs nowhere");
+    if ((has_own_list || job.is_unplaced()) && (!npus.empty() || slice))
+      return damaged(name + " holds something twice");
     for (std::size_t i = 0; i < kCountableCount; ++i) {
       charged_[i] += job.charge[i] < 0 || job.charge[i] > kUnlimited ? kUnlimited : job.charge[i] / 2;
       if (charged_[i] >= kUnlimited) return damaged(name + " has an impossible charge");
@@ -441,17 +366,19 @@ Result<void> read_groups(Reader& in, CoreState& state) {
 
 std::string Scheduler::to_bytes() const {
   const State& state = *state_;
+  const bool with_parts = needs_parts(state);
   Writer out;
   out.raw(kMagic);
-  out.u32(kVersion);
+  out.u32(with_parts ? kVersion : kWithoutParts);
   out.i64(state.settings.keep_after_ms);
   out.u8(state.settings.slice_variants ? 1 : 0);
   out.u8(static_cast<std::uint8_t>(state.settings.slice_count));
+  if (with_parts) out.u8(state.settings.places_elsewhere ? 1 : 0);
   out.i64(state.clock.value);
   out.u64(state.next_job);
   write_tenants(out, state.tenants);
   write_fleet(out, state.fleet);
-  write_jobs(out, state);
+  write_jobs(out, state, with_parts);
   write_groups(out, state);
   return out.take();
 }
@@ -461,7 +388,8 @@ Result<Scheduler> Scheduler::from_bytes(std::string_view bytes, std::shared_ptr<
   if (in.raw(kMagic.size()) != kMagic) return damaged("it does not begin like one");
   const std::uint32_t version = in.u32();
   in.has_slices = version != kWithoutSlices;
-  if (version != kVersion && version != kWithoutSlices) {
+  in.has_parts = in.has_slices && version != kWithoutParts;
+  if (version != kVersion && version != kWithoutParts && version != kWithoutSlices) {
     return fail(Code::kFailedPrecondition, "snapshot.version",
                 "the snapshot of the scheduler has format " + std::to_string(version) +
                     ", this program reads format " + std::to_string(kVersion),
@@ -474,6 +402,7 @@ Result<Scheduler> Scheduler::from_bytes(std::string_view bytes, std::shared_ptr<
     state.settings.slice_variants = in.flag();
     state.settings.slice_count = in.enumerator(SliceCount::kNone);
   }
+  if (in.has_parts) state.settings.places_elsewhere = in.flag();
   state.clock = TimeMs(in.i64());
   state.next_job = in.u64();
   TG_TRY_VOID(check_values(state.settings));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/quote.h"
+#include "scheduler/checks.h"
 #include "scheduler/judge.h"
 #include "scheduler/state.h"
 #include "scheduler/values.h"
@@ -36,7 +37,13 @@ class CheckInput {
  public:
   explicit CheckInput(const CoreState& state) : state_(state) {}
 
-  Result<void> operator()(const SettingsChanged& settings) const { return check_values(settings); }
+  Result<void> operator()(const SettingsChanged& settings) const {
+    TG_TRY_VOID(check_values(settings));
+    if (settings.places_elsewhere || !state_.settings.places_elsewhere || state_.queue.job_count() == 0)
+      return {};
+    return fail(Code::kFailedPrecondition, "record.impossible",
+                "jobs were admitted without a place, so places cannot be chosen here from now on");
+  }
 
   Result<void> operator()(const NodeReported& reported) const { return check_values(reported); }
 
@@ -82,7 +89,7 @@ class CheckInput {
     }
     TG_TRY_VOID(check_static_limits(spec));
     TG_TRY_VOID(check_capacity(spec));
-    return check_whole_limits(spec);
+    return check_whole_limits(spec, demand_of(state_, spec.request, spec.bandwidth_bps).least);
   }
 
   // Of a job that comes into the queue, whatever its tenant may have.
@@ -97,7 +104,9 @@ class CheckInput {
   Result<void> operator()(const JobCancelled& cancelled) const { return known_job(cancelled.job); }
 
   Result<void> operator()(const AttemptRunning& running) const {
-    return check_attempt(running.job, running.attempt);
+    TG_TRY_VOID(check_attempt(running.job, running.attempt));
+    if (!state_.queue.job(state_.queue.known_job(running.job)).is_unplaced()) return {};
+    return wrong_attempt(running.job, running.attempt);
   }
 
   Result<void> operator()(const AttemptEnded& ended) const { return check_attempt(ended.job, ended.attempt); }
@@ -131,6 +140,17 @@ class CheckInput {
       }
     }
     return {};
+  }
+
+  Result<void> check_spec(const JobSpec& spec) const {
+    if (!state_.tenants.exists(spec.tenant))
+      return unknown_tenant("number " + std::to_string(spec.tenant.value));
+    return check_values(spec);
+  }
+
+  Result<void> check_own_limits(const JobSpec& spec, const Amounts& least) const {
+    TG_TRY_VOID(check_static_limits(spec));
+    return check_whole_limits(spec, least);
   }
 
  private:
@@ -202,15 +222,13 @@ class CheckInput {
     TG_TRY_VOID(known_job(id));
     const JobRecord& job = state_.queue.job(state_.queue.known_job(id));
     if (!job.is_queued() && job.attempt == attempt) return {};
+    return wrong_attempt(id, attempt);
+  }
+
+  static Result<void> wrong_attempt(JobId id, std::int32_t attempt) {
     return fail(Code::kFailedPrecondition, "job.attempt",
                 "job j-" + std::to_string(id.value) + " is not in attempt " + std::to_string(attempt),
                 "report the attempt that was started last");
-  }
-
-  Result<void> check_spec(const JobSpec& spec) const {
-    if (!state_.tenants.exists(spec.tenant))
-      return unknown_tenant("number " + std::to_string(spec.tenant.value));
-    return check_values(spec);
   }
 
   Result<void> over_limit(ReasonCode code, TenantId owner, Dimension dimension, std::int64_t asked,
@@ -258,8 +276,7 @@ class CheckInput {
   }
 
   // Limits on what is held at once: never passable when one job alone breaks them.
-  Result<void> check_whole_limits(const JobSpec& spec) const {
-    const Amounts least = demand_of(state_, spec.request, spec.bandwidth_bps).least;
+  Result<void> check_whole_limits(const JobSpec& spec, const Amounts& least) const {
     for (TenantId at = spec.tenant; at.valid(); at = state_.tenants.parent(at)) {
       for (const Countable countable : kCountables) {
         const std::int64_t asked = least[index_of(countable)];
@@ -375,6 +392,18 @@ class CheckInput {
 };
 
 }  // namespace
+
+Result<void> check_new_job(const CoreState& state, const JobSpec& spec) {
+  return CheckInput(state).check_new_job(spec);
+}
+
+Result<void> check_job(const CoreState& state, const JobSpec& spec) {
+  return CheckInput(state).check_spec(spec);
+}
+
+Result<void> check_own_limits(const CoreState& state, const JobSpec& spec, const Amounts& least) {
+  return CheckInput(state).check_own_limits(spec, least);
+}
 
 Result<void> Scheduler::check(const Input& input) const {
   return std::visit(CheckInput(*state_), input);

@@ -1,5 +1,6 @@
 // decide(): starts in rank order, then the reasons that changed, then refusals.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "base/invariant.h"
@@ -16,12 +17,14 @@ constexpr ReasonSet bit(ReasonCode reason) {
   return ReasonSet{1} << static_cast<unsigned>(reason);
 }
 
+// `Made` is what it makes: Decision, where who is admitted gets a place in the same step, or Admission.
+template <class Made>
 class DecidePass {
  public:
   DecidePass(CoreState& state, TimeMs now, std::size_t limit)
       : state_(state), judge_(state, now), now_(now), limit_(limit), blocked_(state.queue.group_slots(), 0) {}
 
-  std::vector<Decision> run() {
+  std::vector<Made> run() {
     start_in_rank_order();
     if (!is_full()) update_reasons();
     if (!is_full()) refuse_no_wait();
@@ -40,6 +43,8 @@ class DecidePass {
   }
 
  private:
+  static constexpr bool kPlaces = std::is_same_v<Made, Decision>;
+
   struct Undo {
     Handle job = kNoHandle;  // a start; kNoHandle: a parking
     Handle group = kNoHandle;
@@ -79,10 +84,19 @@ class DecidePass {
     const auto kept = static_cast<std::size_t>(ReasonCode::kNpusKept);
     for (const DemandClass& demand : state_.queue.demand_classes()) {
       if (demand.jobs == 0) continue;
-      if (judge_.fits_unkept(demand.need)) return true;
+      if (has_room(demand)) return true;
       if (demand.reasons[kept] > 0 && !judge_.is_kept(demand.need)) return true;
     }
     return false;
+  }
+
+  // Where somebody else chooses the node, room is no question.
+  bool has_room(const DemandClass& demand) const {
+    if constexpr (kPlaces) {
+      return judge_.fits_unkept(demand.need);
+    } else {
+      return true;
+    }
   }
 
   std::optional<Candidate> next_candidate(std::optional<Rank> last) const {
@@ -95,8 +109,7 @@ class DecidePass {
       if (best) return best;
     }
     for (const DemandClass& demand : state_.queue.demand_classes()) {
-      if (!demand.bucket.entries.empty() && judge_.fits_unkept(demand.need))
-        first_other(demand.bucket, last, {}, best);
+      if (!demand.bucket.entries.empty() && has_room(demand)) first_other(demand.bucket, last, {}, best);
     }
     each_open_bucket([&](const Bucket& bucket, const Gate& gate) { first_other(bucket, last, gate, best); });
     return best;
@@ -183,7 +196,11 @@ class DecidePass {
     const Verdict verdict = judge_.judge(candidate.group, candidate.rank);
     switch (verdict.outcome) {
       case Verdict::Outcome::kStart:
-        start(candidate, verdict);
+        if constexpr (kPlaces) {
+          start(candidate, verdict);
+        } else {
+          admit(candidate);
+        }
         return true;
       case Verdict::Outcome::kNever:
       case Verdict::Outcome::kQuota:
@@ -230,6 +247,20 @@ class DecidePass {
     take(state_.fleet, job.spec.id, started.npus, started.slice, true);
     undos_.push_back(undo);
     decisions_.emplace_back(std::move(started));
+  }
+
+  void admit(const Candidate& candidate) {
+    const JobRecord& job = state_.queue.job(candidate.job);
+    Undo undo;
+    undo.job = candidate.job;
+    undo.group = candidate.group;
+    undo.charge = admission_charge(state_, job.spec);
+    TG_ASSERT(!state_.tenants.first_block(job.spec.tenant, undo.charge),
+              "an admission is within every quota");
+    state_.queue.dequeue(candidate.job);
+    state_.tenants.charge(job.spec.tenant, undo.charge);
+    undos_.push_back(undo);
+    decisions_.emplace_back(JobAdmitted{job.spec.id, job.attempt + 1, to_usage(undo.charge)});
   }
 
   void set_reason(Handle handle, const Verdict& verdict) {
@@ -329,7 +360,7 @@ class DecidePass {
         continue;
       }
       const JobSpec& spec = state_.queue.job(undo.job).spec;
-      state_.fleet.release(spec.id, undo.first_npu);
+      if constexpr (kPlaces) state_.fleet.release(spec.id, undo.first_npu);
       state_.tenants.refund(spec.tenant, undo.charge);
       state_.queue.undo_dequeue(undo.job, undo.group);
     }
@@ -341,7 +372,7 @@ class DecidePass {
   std::size_t limit_;
   std::vector<std::uint8_t> blocked_;  // by group: judged and not startable in this pass
   bool is_room_missed_ = false;        // by one of those, within its quota
-  std::vector<Decision> decisions_;
+  std::vector<Made> decisions_;
   std::vector<Undo> undos_;
 };
 
@@ -349,17 +380,25 @@ class DecidePass {
 
 std::vector<Decision> decide_on(CoreState& state, TimeMs now, std::size_t limit) {
   TG_ASSERT(limit > 0, "at least one decision is wanted");
-  return DecidePass(state, std::max(now, state.clock), limit).run();
+  return DecidePass<Decision>(state, std::max(now, state.clock), limit).run();
+}
+
+std::vector<Admission> admit_on(CoreState& state, TimeMs now, std::size_t limit) {
+  TG_ASSERT(limit > 0, "at least one decision is wanted");
+  return DecidePass<Admission>(state, std::max(now, state.clock), limit).run();
 }
 
 Verdict judge_in_turn(CoreState& state, TimeMs now, Handle job) {
   TG_ASSERT(state.queue.job(job).is_queued(), "only a queued job has its turn to come");
-  return DecidePass(state, std::max(now, state.clock), std::numeric_limits<std::size_t>::max())
-      .run_until(job);
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  now = std::max(now, state.clock);
+  if (state.settings.places_elsewhere) return DecidePass<Admission>(state, now, kAll).run_until(job);
+  return DecidePass<Decision>(state, now, kAll).run_until(job);
 }
 
 std::vector<Decision> Scheduler::decide(TimeMs now, std::size_t limit) const {
   state_->decided_at = std::max(state_->decided_at, now);
+  if (state_->settings.places_elsewhere) return {};
   return decide_on(*state_, now, limit);
 }
 

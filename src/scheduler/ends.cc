@@ -282,7 +282,7 @@ std::optional<EndChooser::Choice> EndChooser::cheapest(const Part& part, std::in
   if (part.free >= wanted) return std::nullopt;  // it is not the NPUs
   const auto missing = static_cast<std::size_t>(wanted - part.free);
   constexpr std::size_t kNoStep = static_cast<std::size_t>(-1);
-  struct Step {
+  struct Taken {
     const Holding* holding = nullptr;
     std::size_t before = kNoStep;
   };
@@ -291,7 +291,7 @@ std::optional<EndChooser::Choice> EndChooser::cheapest(const Part& part, std::in
     EndCost cost;
     std::size_t step = kNoStep;
   };
-  std::vector<Step> steps;
+  std::vector<Taken> steps;
   std::vector<Best> best(missing + 1);
   best[0].known = true;
   for (const Holding& holding : part.holdings) {

@@ -8,6 +8,7 @@
 #include "scheduler/blockers.h"
 #include "scheduler/ends.h"
 #include "scheduler/judge.h"
+#include "scheduler/place.h"
 #include "scheduler/replay.h"
 #include "scheduler/state.h"
 #include "scheduler/steps.h"
@@ -109,6 +110,7 @@ class Explainer {
   }
 
   void add_capacity_blocker(const Verdict& verdict) {
+    if (state_.settings.places_elsewhere) return;  // who waits there waits for its quota
     const Judge judge(state_, now_);
     ReasonCode reason = judge.impossible(group_.need);
     JobId kept_for;
@@ -278,6 +280,7 @@ Result<Explanation> Scheduler::explain(JobId id, TimeMs now) const {
                 "job j-" + std::to_string(id.value) + " is not queued or running",
                 "see which are (tangram queue --all)");
   }
+  if (state_->queue.job(*job).is_unplaced()) return explain_unplaced(*state_, state_->queue.job(*job));
   if (!state_->queue.job(*job).is_queued()) {
     Explanation running;
     running.state = state_->queue.job(*job).state;

@@ -39,6 +39,7 @@ ReasonCode reason_of(Shortage shortage) {
 Judge::Judge(const CoreState& state, TimeMs now)
     : state_(state),
       now_(now),
+      admits_only_(state.settings.places_elsewhere),
       kept_from_(state.fleet.kind_count(), kNotKept),
       keepers_(state.fleet.kind_count()),
       allowed_(state.fleet.kind_count(), 0) {}
@@ -60,6 +61,7 @@ Verdict Judge::judge(Handle handle, Rank rank) {
     kept.kept_for = keeper->job;
     return kept;
   }
+  if (admits_only_) return verdict(Verdict::Outcome::kStart, ReasonCode::kNone);
 
   if (group.need.is_slice()) {
     allow_offers(group);
@@ -109,6 +111,7 @@ std::optional<Verdict> Judge::judge_limits(const Group& group) const {
 }
 
 ReasonCode Judge::impossible(const Need& need) const {
+  if (admits_only_) return ReasonCode::kNone;
   const Fleet& fleet = state_.fleet;
   if (fleet.present_count() == 0) return ReasonCode::kNoDevices;
   if (need.is_slice()) {
@@ -243,7 +246,7 @@ std::optional<QuotaKeeper> Judge::quota_keeper(TenantId tenant) const {
         }
         const Group& group = queue.group(at->group);
         // Nothing is kept for a job that today's healthy NPUs could not hold.
-        if (at->demand <= headroom || !exists_healthy(group.need)) continue;
+        if (at->demand <= headroom || !(admits_only_ || exists_healthy(group.need))) continue;
         keeper = QuotaKeeper{at->key, queue.job(at->job).spec.id};
         break;
       }

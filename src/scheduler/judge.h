@@ -34,7 +34,8 @@ class Judge {
  public:
   Judge(const CoreState& state, TimeMs now);
 
-  // `rank` is that of the job of the group that would start. Quota first, then what is kept, then capacity.
+  // `rank` is that of the job of the group that would start. First whether it is admitted (its quota, and
+  // what is kept of that for others), then its place; the first alone where somebody else chooses that.
   Verdict judge(Handle group, Rank rank);
   // After judge() found the group admissible but without room: keeps for `job` all NPUs that it could use.
   void keep_npus(Handle group, JobId job);
@@ -79,6 +80,7 @@ class Judge {
 
   const CoreState& state_;
   TimeMs now_;
+  const bool admits_only_;                  // somebody else chooses the node: hardware is no obstacle here
   std::vector<std::int32_t> kept_from_;     // by kind
   std::vector<JobId> keepers_;              // by kind: the first for whom it is kept
   std::vector<std::uint8_t> allowed_;       // by kind: what the group judged last may be charged for

@@ -1,7 +1,6 @@
 #include "scheduler/replay.h"
 
 #include <algorithm>
-#include <queue>
 #include <tuple>
 #include <utility>
 
@@ -12,13 +11,19 @@
 namespace tangram {
 
 TimeMs latest_end(const JobRecord& job) {
-  if (job.spec.time_limit_ms >= kUnlimited) return TimeMs::never();
+  if (job.spec.time_limit_ms >= kUnlimited || job.is_unplaced()) return TimeMs::never();
   return TimeMs(job.started_at.value + job.spec.time_limit_ms);
 }
 
 std::vector<Handle> active_by_end(const CoreState& state) {
   std::vector<std::tuple<TimeMs, JobId, Handle>> order;
-  for (std::uint32_t i = 0; i < state.fleet.npu_count(); ++i) {
+  if (state.settings.places_elsewhere) {
+    for (const Handle handle : state.queue.jobs()) {
+      const JobRecord& job = state.queue.job(handle);
+      if (!job.is_queued()) order.emplace_back(latest_end(job), job.spec.id, handle);
+    }
+  }
+  for (std::uint32_t i = 0; i < state.fleet.npu_count() && !state.settings.places_elsewhere; ++i) {
     const auto add = [&](JobId id) {
       const Handle handle = state.queue.known_job(id);
       const JobRecord& job = state.queue.job(handle);
@@ -41,24 +46,34 @@ bool Replay::starts_now() {
 
 bool Replay::starts_if_ended(std::span<const JobId> jobs) {
   if (jobs.empty() || !has_question()) return false;
+  std::vector<JobId> sorted(jobs.begin(), jobs.end());
+  std::sort(sorted.begin(), sorted.end());
+  // One with several slices of an NPU is named with each of them, by who looks for room: here none is asked
+  // for.
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return false;
   struct Held {
     Handle job = kNoHandle;
     std::vector<NpuIndex> npus;
     std::optional<SlicePlacement> slice;
   };
   std::vector<Held> ended;
+  const bool places = !state_.settings.places_elsewhere;  // otherwise no room is asked for, only quota
   for (const JobId id : jobs) {
     const Handle handle = state_.queue.known_job(id);
     const JobRecord& job = state_.queue.job(handle);
     TG_ASSERT(!job.is_queued(), "only a running job can end");
+    state_.tenants.refund(job.spec.tenant, job.charge);
+    if (!places) {
+      ended.push_back({handle, {}, std::nullopt});
+      continue;
+    }
     ended.push_back({handle, state_.fleet.held_from(job.first_npu), slice_of(state_.fleet, job)});
     state_.fleet.release(id, job.first_npu);
-    state_.tenants.refund(job.spec.tenant, job.charge);
   }
   const bool starts = starts_now();
   for (const Held& held : ended) {
     const JobRecord& job = state_.queue.job(held.job);
-    take(state_.fleet, job.spec.id, held.npus, held.slice, false);
+    if (places) take(state_.fleet, job.spec.id, held.npus, held.slice, false);
     state_.tenants.charge(job.spec.tenant, job.charge);
   }
   return starts;
@@ -130,32 +145,50 @@ bool Replay::starts_with_limit(TenantId tenant, Dimension dimension, std::int64_
 }
 
 std::optional<TimeMs> Replay::start_by_time_limits() {
-  using End = std::tuple<TimeMs, JobId, Handle>;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends;
-  const auto expect_end = [&](Handle handle) {
-    const JobRecord& job = state_.queue.job(handle);
-    if (const TimeMs end = latest_end(job); end < TimeMs::never()) ends.emplace(end, job.spec.id, handle);
-  };
   for (const Handle handle : active_by_end(state_)) expect_end(handle);
   const JobId wanted = state_.queue.job(job_).spec.id;
-  for (int steps = 0; steps < kStepsMax && !ends.empty(); ++steps) {
-    const auto [end, id, handle] = ends.top();
-    ends.pop();
+  for (int steps = 0; steps < kStepsMax && !ends_.empty(); ++steps) {
+    const auto [end, id, handle] = ends_.top();
+    ends_.pop();
     now_ = std::max(now_, end);
     apply_input(state_, AttemptEnded{id, state_.queue.job(handle).attempt, Outcome::kTimedOut, false}, now_);
-    for (int rounds = 0; rounds < kStepsMax; ++rounds) {
-      const std::vector<Decision> batch = decide_on(state_, now_, 64);
-      if (batch.empty()) break;
-      for (const Decision& decision : batch) {
-        apply_decision(state_, decision, now_);
-        const JobStarted* started = std::get_if<JobStarted>(&decision);
-        if (started == nullptr) continue;
-        if (started->job == wanted) return now_;
-        expect_end(state_.queue.known_job(started->job));
-      }
-    }
+    if (state_.settings.places_elsewhere ? admits_by_now(wanted) : starts_by_now(wanted)) return now_;
   }
   return std::nullopt;
+}
+
+void Replay::expect_end(Handle handle) {
+  const JobRecord& job = state_.queue.job(handle);
+  if (const TimeMs end = latest_end(job); end < TimeMs::never()) ends_.emplace(end, job.spec.id, handle);
+}
+
+bool Replay::starts_by_now(JobId wanted) {
+  for (int rounds = 0; rounds < kStepsMax; ++rounds) {
+    const std::vector<Decision> batch = decide_on(state_, now_, 64);
+    if (batch.empty()) return false;
+    for (const Decision& decision : batch) {
+      apply_decision(state_, decision, now_);
+      const JobStarted* started = std::get_if<JobStarted>(&decision);
+      if (started == nullptr) continue;
+      if (started->job == wanted) return true;
+      expect_end(state_.queue.known_job(started->job));
+    }
+  }
+  return false;
+}
+
+// Who is admitted meanwhile has no place yet, and so no end that could be waited for.
+bool Replay::admits_by_now(JobId wanted) {
+  for (int rounds = 0; rounds < kStepsMax; ++rounds) {
+    const std::vector<Admission> batch = admit_on(state_, now_, 64);
+    if (batch.empty()) return false;
+    for (const Admission& admission : batch) {
+      apply_admission(state_, admission, now_);
+      const JobAdmitted* admitted = std::get_if<JobAdmitted>(&admission);
+      if (admitted != nullptr && admitted->job == wanted) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace tangram

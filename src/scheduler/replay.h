@@ -2,8 +2,12 @@
 // Private to src/scheduler.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <queue>
 #include <span>
+#include <tuple>
+#include <vector>
 
 #include "scheduler/state.h"
 
@@ -30,11 +34,17 @@ class Replay {
  private:
   bool has_question() { return questions_++ < kQuestionsMax; }
   bool starts_now();
+  void expect_end(Handle job);
+  // Whether that job is among those who now follow.
+  bool starts_by_now(JobId wanted);
+  bool admits_by_now(JobId wanted);
 
   CoreState state_;
   TimeMs now_;
   Handle job_;
   int questions_ = 0;
+  using End = std::tuple<TimeMs, JobId, Handle>;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 };
 
 // When a running job must end; TimeMs::never() if it has no limit.

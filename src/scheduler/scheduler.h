@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,7 @@
 #include "model/npu.h"
 #include "model/record.h"
 #include "model/tenant.h"
+#include "placement/node_verdict.h"
 #include "placement/slice_choice.h"
 
 namespace tangram {
@@ -170,6 +172,35 @@ class Scheduler {
   // applied. Pure. Bounded by `limit`: call again after applying until empty.
   std::vector<Decision> decide(TimeMs now, std::size_t limit = 256) const;
 
+  // ---- the three steps apart, where somebody else chooses the node (SettingsChanged::places_elsewhere):
+  // then decide() has nothing to say.
+
+  // Whether the step could be applied. Never changes anything. What is observed is refused only where it says
+  // what cannot be: an unknown tenant or NPU, a job that has a place already.
+  Result<void> check(const Step& step) const;
+  // Must have passed check() against the state at hand, or come from choose_place() on it.
+  void apply(const Step& step, TimeMs now);
+
+  // Who may have what it asks for, by quota and order alone, and what is then charged; why others wait. As
+  // decide() in all else.
+  std::vector<Admission> admit(TimeMs now, std::size_t limit = 256) const;
+  void apply(const Admission& admission, TimeMs now);
+
+  // Whether an admitted job without a place fits on each of these nodes, in their order; with a reason and a
+  // score. Answers from what is known of each node, and looks again only at those that have changed.
+  // "job.unknown", "job.not_admitted", "job.placed".
+  Result<std::vector<NodeFit>> place(JobId job, std::span<const NodeIndex> nodes,
+                                     const NpuChoice& choice = {}) const;
+  // A reservation on that node, to be applied; none: it does not fit there, as place() would say. Errors as
+  // place().
+  Result<std::optional<JobPlaced>> choose_place(JobId job, NodeIndex node,
+                                                const NpuChoice& choice = {}) const;
+  // At most `most` admitted jobs without a place that some node has room for now, by class, then by number:
+  // whom to wake. Each as if it were alone; what a place costs beyond the charge is not looked at.
+  std::vector<JobId> with_room(std::size_t most) const;
+  // Admitted jobs without a place, by class, then by number.
+  std::vector<JobId> unplaced() const;
+
   // When time alone would change a decision; TimeMs::never() if it would not.
   TimeMs next_wakeup() const;
 
@@ -197,7 +228,7 @@ class Scheduler {
   Quota effective_quota(TenantId id) const;
   std::optional<JobStatus> job(JobId id) const;
   std::vector<JobId> queue() const;   // queued jobs in the order in which they would be served now
-  std::vector<JobId> active() const;  // starting and running, by id
+  std::vector<JobId> active() const;  // admitted, starting and running, by id
   std::size_t queue_length() const;
   std::size_t active_count() const;
   // Where a queued job stands: who has less is served first, as of now. None: it is not queued.
@@ -214,6 +245,7 @@ class Scheduler {
   // is so large, or none is cut.
   std::vector<SliceOption> slice_options(const Request& request) const;
   std::shared_ptr<const Catalog> catalog() const;
+  std::optional<NodeIndex> find_node(std::string_view name) const;
   std::optional<NpuIndex> find_npu(std::string_view node, std::uint32_t physical_id) const;
   SettingsChanged settings() const;
 

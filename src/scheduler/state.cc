@@ -40,6 +40,7 @@ Need need_of(const Fleet& fleet, const Request& request) {
 }
 
 Demand demand_of(const CoreState& state, const Request& request, std::int64_t bandwidth_bps) {
+  if (request.has_parts()) return demand_of_parts(state, request, bandwidth_bps);
   const Fleet& fleet = state.fleet;
   Demand demand;
   demand.need = need_of(fleet, request);

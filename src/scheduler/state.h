@@ -7,8 +7,11 @@
 #include "model/job.h"
 #include "model/record.h"
 #include "placement/fleet.h"
+#include "placement/place_index.h"
 #include "queue/wait_queue.h"
 #include "quota/tenant_tree.h"
+#include "scheduler/hold.h"
+#include "scheduler/parts.h"
 #include "scheduler/scheduler.h"
 
 namespace tangram {
@@ -18,6 +21,8 @@ struct CoreState {
   TenantTree tenants;
   Fleet fleet;
   WaitQueue queue;
+  PartsTable parts;
+  HoldTable holds;
   TimeMs clock;                // the latest instant of any record: time never goes back
   std::uint64_t next_job = 0;  // the least id that was never seen
   TimeMs decided_at;           // the latest decide(); no part of the snapshot, only spares wake-ups
@@ -56,6 +61,8 @@ GroupKey group_key(const JobSpec& spec);
 // Puts a job into its group, where a record says that it is queued.
 void enqueue(CoreState& state, Handle job);
 
-struct Scheduler::State : CoreState {};
+struct Scheduler::State : CoreState {
+  PlaceIndex places;  // derived: what is asked again is only looked up
+};
 
 }  // namespace tangram

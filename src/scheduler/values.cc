@@ -138,6 +138,7 @@ Result<void> check_values(const TenantSpec& spec) {
 
 Result<void> check_values(const JobSpec& spec) {
   if (spec.id.value > kJobIdMax) return bad_value("id", std::to_string(spec.id.value), "below 2^61");
+  if (spec.request.has_parts()) return bad_value("request", "a handle of parts", "a request");
   const bool is_slice = spec.request.kind == RequestKind::kSlice;
   TG_TRY_VOID(check_range("npus", spec.request.npus, 1, is_slice ? 1 : kNpusPerJobMax));
   TG_TRY_VOID(check_memory(is_slice ? "slice.memory" : "memory", spec.request.memory_per_npu));
@@ -151,6 +152,22 @@ Result<void> check_values(const JobSpec& spec) {
   TG_TRY_VOID(
       check_range("restart", static_cast<int>(spec.restart), 0, static_cast<int>(RestartPolicy::kOnFailure)));
   return check_range("priority", static_cast<int>(spec.priority), 0, kPriorityCount - 1);
+}
+
+Result<void> check_values(const std::vector<Part>& parts) {
+  TG_TRY_VOID(check_range("parts", static_cast<std::int64_t>(parts.size()), 1, kPartsPerJobMax));
+  std::int64_t npus = 0;
+  for (const Part& part : parts) {
+    const bool is_slice = part.kind == RequestKind::kSlice;
+    TG_TRY_VOID(
+        check_range("parts.kind", static_cast<int>(part.kind), 0, static_cast<int>(RequestKind::kSlice)));
+    TG_TRY_VOID(check_range("parts.npus", part.npus, 1, is_slice ? 1 : kNpusPerJobMax));
+    TG_TRY_VOID(check_range("parts.memory", part.memory_per_npu.count, 0, kMemoryMax));
+    TG_TRY_VOID(check_range("parts.aiCores", part.ai_cores, 0, kAiCoresMax));
+    TG_TRY_VOID(check_name("parts.chip", part.chip));
+    npus += part.npus;
+  }
+  return check_range("parts.npus", npus, 1, kNpusPerJobMax);
 }
 
 }  // namespace tangram

@@ -22,5 +22,6 @@ Result<void> check_values(const NpuReport& npu);
 Result<void> check_values(const SlicePlacement& slice);
 Result<void> check_values(const TenantSpec& spec);
 Result<void> check_values(const JobSpec& spec);
+Result<void> check_values(const std::vector<Part>& parts);
 
 }  // namespace tangram

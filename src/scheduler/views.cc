@@ -22,6 +22,16 @@ NpuView view_of(const Fleet& fleet, NpuIndex index) {
   return view;
 }
 
+void show_places(const CoreState& state, const JobRecord& job, JobStatus& status) {
+  for (const HeldPart& part : held_parts(state, job)) {
+    status.places.push_back(part.place);
+    status.npus.insert(status.npus.end(), part.place.npus.begin(), part.place.npus.end());
+  }
+  std::sort(status.npus.begin(), status.npus.end());
+  status.npus.erase(std::unique(status.npus.begin(), status.npus.end()), status.npus.end());
+  if (status.places.size() == 1) status.slice = status.places.front().slice;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(std::shared_ptr<const Catalog> catalog) : state_(std::make_unique<State>()) {
@@ -118,10 +128,15 @@ std::optional<JobStatus> Scheduler::job(JobId id) const {
   if (job.is_queued()) {
     status.reason = state_->queue.group(job.group).reason;
     if (status.reason != ReasonCode::kNone) status.state = JobState::kWaiting;
-  } else {
+  } else if (job.held == kNoHandle) {
     status.npus = state_->fleet.held_from(job.first_npu);
     status.slice = slice_of(state_->fleet, job);
+  } else {
+    show_places(*state_, job, status);
   }
+  status.admitted = state_->settings.places_elsewhere && !job.is_queued();
+  status.over_limit = job.over_limit;
+  if (job.spec.request.has_parts()) status.parts = state_->parts.parts(job.spec.request.parts);
   return status;
 }
 
@@ -213,6 +228,10 @@ std::vector<SliceOption> Scheduler::slice_options(const Request& request) const 
 
 std::shared_ptr<const Catalog> Scheduler::catalog() const {
   return state_->fleet.rules().catalog();
+}
+
+std::optional<NodeIndex> Scheduler::find_node(std::string_view name) const {
+  return state_->fleet.find_node(name);
 }
 
 std::optional<NpuIndex> Scheduler::find_npu(std::string_view node, std::uint32_t physical_id) const {

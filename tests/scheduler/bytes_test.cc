@@ -92,7 +92,7 @@ TEST(Bytes, DamageIsRefusedOrHarmless) {
 // Without this, an older program would read a newer format as something else.
 TEST(Bytes, ANewerFormatIsNamed) {
   std::string bytes = Scheduler().to_bytes();
-  bytes[6] = 3;
+  bytes[6] = 4;
   const Result<Scheduler> read = Scheduler::from_bytes(bytes);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().reason, "snapshot.version");
