@@ -25,6 +25,8 @@ struct DeviceNpu {
   std::uint32_t physical_id = 0;  // N of /dev/davinciN
   std::string chip;               // "910B4"
   Sample<std::uint32_t> board_id;
+  std::string uuid;                // unique in the world, "-" between its groups; empty: unknown
+  std::string pcie_address;        // "0000:C1:00.0"; empty: unknown
   std::int32_t chips_on_card = 0;  // NPUs that the driver lists on its board; 0: not known
   std::string mcu_version;         // of the board's controller; empty: unknown
   Health health = Health::kUnknown;

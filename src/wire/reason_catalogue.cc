@@ -643,8 +643,8 @@ constexpr ReasonText kReasons[] = {
 std::span<const ReasonText> reason_catalogue() {
   static const std::vector<ReasonText> all = [] {
     std::vector<ReasonText> reasons(std::begin(kReasons), std::end(kReasons));
-    const std::span<const ReasonText> more = admission_reasons();
-    reasons.insert(reasons.end(), more.begin(), more.end());
+    for (const std::span<const ReasonText> more : {admission_reasons(), node_reasons()})
+      reasons.insert(reasons.end(), more.begin(), more.end());
     return reasons;
   }();
   return all;

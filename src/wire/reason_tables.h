@@ -8,5 +8,6 @@
 namespace tangram::wire {
 
 std::span<const ReasonText> admission_reasons();
+std::span<const ReasonText> node_reasons();
 
 }  // namespace tangram::wire

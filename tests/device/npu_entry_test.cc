@@ -60,5 +60,17 @@ TEST(NpuEntry, LongListOfErrorCodesIsCut) {
   EXPECT_THAT(entry.health_note, HasSubstr("and 12 more"));
 }
 
+// Without it two machines' NPUs of one index would be taken for the same, and none would have a NUMA node.
+TEST(NpuEntry, NumberAndAddressAreThoseThatTheLibraryTells) {
+  NpuIdentity identity;
+  identity.phy_id = Field<std::uint32_t>::known(3);
+  EXPECT_EQ(entry_of({1, 0}, identity).uuid, "");
+  EXPECT_EQ(entry_of({1, 0}, identity).pcie_address, "");
+  identity.uuid = Field<std::string>::known("0A-1B");
+  identity.pcie_address = Field<std::string>::known("0000:C1:00.0");
+  EXPECT_EQ(entry_of({1, 0}, identity).uuid, "0A-1B");
+  EXPECT_EQ(entry_of({1, 0}, identity).pcie_address, "0000:C1:00.0");
+}
+
 }  // namespace
 }  // namespace tangram::device

@@ -140,7 +140,7 @@ def check_guard(tree):
 def check_wrapped_libraries(tree):
     """A library that is slow to compile, or whose types must not spread, stays behind the folder that wraps it."""
     homes = {"boost/beast": ("src/net/", 2), "boost/asio": ("src/net/", None), "sqlite3.h": ("src/journal/", 2), "xxhash.h": ("src/journal/", 1),
-             "spdlog/": ("src/base/log.cc", 1)}
+             "spdlog/": ("src/base/log.cc", 1), "grpcpp/": ("src/kube/node/kubelet_link.cc", 1)}
     for library, (home, most) in homes.items():
         users = [path for path in tree.sources("src") if folder_of(path) != "ascendsim"
                  and any(name.startswith(library) for _, kind, name in tree.includes(path) if kind == "<")]

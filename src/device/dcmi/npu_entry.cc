@@ -87,6 +87,8 @@ DeviceNpu entry_of(NpuAddress at, const NpuIdentity& identity) {
   entry.physical_id = identity.phy_id.value;
   entry.chip = identity.chip_name.value;
   entry.board_id = {identity.board_id.value, identity.board_id.valid};
+  if (identity.uuid.valid) entry.uuid = identity.uuid.value;
+  if (identity.pcie_address.valid) entry.pcie_address = identity.pcie_address.value;
   entry.mcu_version = identity.mcu_version.value;
   if (identity.aicore_count.valid) {
     entry.ai_cores = Sample<std::int32_t>::known(static_cast<std::int32_t>(identity.aicore_count.value));

@@ -1,0 +1,33 @@
+// The agent's own memory of who has what: one file, replaced whole and synced with every change, so that what
+// the driver is told is always written before.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "kube/node/hand_out.h"
+
+namespace tangram::kube::node {
+
+std::string ledger_text(const std::vector<Handed>& entries);
+// Errors: kDataLoss "node.ledger.damaged". Pure, as ledger_text().
+Result<std::vector<Handed>> parse_ledger(std::string_view text);
+
+// Not thread-safe.
+class Ledger {
+ public:
+  explicit Ledger(std::string path) : path_(std::move(path)) {}
+
+  // None: there is no file yet. Errors: kDataLoss "node.ledger.damaged", or as the system says.
+  Result<std::vector<Handed>> read() const;
+  // Durable when it returns; on an error the file is as it was.
+  Result<void> write(const std::vector<Handed>& entries) const;
+
+ private:
+  const std::string path_;
+};
+
+}  // namespace tangram::kube::node

@@ -1,0 +1,39 @@
+// Keeps the device plugin registered with the kubelet, across restarts of it: a kubelet that starts empties
+// the directory of sockets and makes its own anew.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "kube/node/agent.h"
+#include "net/interrupt.h"
+
+namespace tangram::kube::node {
+
+struct PluginLifeOptions {
+  std::string directory;                  // /var/lib/kubelet/device-plugins
+  std::string endpoint;                   // name of our socket in it
+  std::chrono::milliseconds rest{1'000};  // after a try that failed
+  // The directory is looked at that often at least, should its news be lost.
+  std::chrono::milliseconds look_period{5'000};
+};
+
+class PluginLife {
+ public:
+  PluginLife(Agent& agent, PluginLifeOptions options) : agent_(agent), options_(std::move(options)) {}
+
+  // Takes the caller's thread until `stop` is raised.
+  void run(const net::Interrupt& stop);
+
+  // How often the kubelet took it. From any thread.
+  int registrations() const { return registrations_; }
+
+ private:
+  Agent& agent_;
+  const PluginLifeOptions options_;
+  std::atomic<int> registrations_ = 0;
+};
+
+}  // namespace tangram::kube::node
