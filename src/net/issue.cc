@@ -30,6 +30,7 @@ using Bio = std::unique_ptr<BIO, Freed<BIO, BIO_free_all>>;
 constexpr std::size_t kPemBytesMax = 1U << 20;
 constexpr std::size_t kNameBytesMax = 253;
 constexpr std::size_t kNamesMax = 64;
+constexpr std::size_t kCommonNameBytesMax = 64;
 
 tl::unexpected<Error> failed(const char* what) {
   ERR_clear_error();
@@ -145,6 +146,45 @@ std::vector<std::string> dns_names_of(X509* certificate) {
   return found;
 }
 
+std::string common_name_of(X509* certificate) {
+  X509_NAME* const subject = X509_get_subject_name(certificate);
+  const int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (place < 0) return {};
+  const ASN1_STRING* const text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place));
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+          static_cast<std::size_t>(ASN1_STRING_length(text))};
+}
+
+struct Holder {
+  std::string name;          // the common name
+  std::string usage;         // "serverAuth", "clientAuth"
+  std::string alternatives;  // "DNS:a,DNS:b"; empty: none
+};
+
+Result<Identity> sign(const Identity& authority, const Holder& holder, const Validity& validity) {
+  const Certificate issuer = read_certificate(authority.certificate);
+  const Key issuer_key = read_key(authority.key);
+  if (!issuer) {
+    return fail(Code::kInvalidArgument, "net.tls.certificate.invalid", "the authority has no certificate");
+  }
+  if (!issuer_key || X509_check_private_key(issuer.get(), issuer_key.get()) != 1) {
+    ERR_clear_error();
+    return fail(Code::kInvalidArgument, "net.tls.key.invalid", "the authority's key is not its own");
+  }
+  const Key key(EVP_EC_gen("P-256"));
+  if (!key) return failed("make a key");
+  const Certificate certificate = prepare(holder.name, key.get(), validity);
+  const bool good =
+      certificate && extend(certificate.get(), NID_basic_constraints, "critical,CA:FALSE") &&
+      extend(certificate.get(), NID_key_usage, "critical,digitalSignature") &&
+      extend(certificate.get(), NID_ext_key_usage, holder.usage) &&
+      (holder.alternatives.empty() || extend(certificate.get(), NID_subject_alt_name, holder.alternatives)) &&
+      X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) == 1 &&
+      X509_sign(certificate.get(), issuer_key.get(), EVP_sha256()) > 0;
+  if (!good) return failed("issue a certificate");
+  return write_identity(certificate.get(), key.get());
+}
+
 }  // namespace
 
 Result<Identity> make_authority(std::string_view name, const Validity& validity) {
@@ -162,33 +202,22 @@ Result<Identity> make_authority(std::string_view name, const Validity& validity)
 
 Result<Identity> issue_certificate(const Identity& authority, std::span<const std::string> dns_names,
                                    const Validity& validity) {
-  const Certificate issuer = read_certificate(authority.certificate);
-  const Key issuer_key = read_key(authority.key);
-  if (!issuer) {
-    return fail(Code::kInvalidArgument, "net.tls.certificate.invalid", "the authority has no certificate");
-  }
-  if (!issuer_key || X509_check_private_key(issuer.get(), issuer_key.get()) != 1) {
-    ERR_clear_error();
-    return fail(Code::kInvalidArgument, "net.tls.key.invalid", "the authority's key is not its own");
-  }
   std::string names;
   for (const std::string& name : dns_names) {
     if (!is_dns_name(name)) return failed("issue a certificate for what is no DNS name");
     names += (names.empty() ? "DNS:" : ",DNS:") + name;
   }
   if (dns_names.empty() || dns_names.size() > kNamesMax) return failed("issue a certificate without names");
-  const Key key(EVP_EC_gen("P-256"));
-  if (!key) return failed("make a key");
-  // A common name has at most 64 bytes; clients look at the alternative names alone.
-  const Certificate certificate = prepare(dns_names.front().substr(0, 64), key.get(), validity);
-  const bool good = certificate && extend(certificate.get(), NID_basic_constraints, "critical,CA:FALSE") &&
-                    extend(certificate.get(), NID_key_usage, "critical,digitalSignature") &&
-                    extend(certificate.get(), NID_ext_key_usage, "serverAuth") &&
-                    extend(certificate.get(), NID_subject_alt_name, names) &&
-                    X509_set_issuer_name(certificate.get(), X509_get_subject_name(issuer.get())) == 1 &&
-                    X509_sign(certificate.get(), issuer_key.get(), EVP_sha256()) > 0;
-  if (!good) return failed("issue a certificate");
-  return write_identity(certificate.get(), key.get());
+  // Clients look at the alternative names alone.
+  return sign(authority, {dns_names.front().substr(0, kCommonNameBytesMax), "serverAuth", names}, validity);
+}
+
+Result<Identity> issue_client_certificate(const Identity& authority, std::string_view name,
+                                          const Validity& validity) {
+  if (name.empty() || name.size() > kCommonNameBytesMax) {
+    return failed("issue a client's certificate for a name that has not 1 to 64 bytes");
+  }
+  return sign(authority, {std::string(name), "clientAuth", {}}, validity);
 }
 
 Result<CertificateFacts> facts_of(std::string_view certificate) {
@@ -196,6 +225,7 @@ Result<CertificateFacts> facts_of(std::string_view certificate) {
   if (!one)
     return fail(Code::kInvalidArgument, "net.tls.certificate.invalid", "the text holds no certificate");
   return CertificateFacts{{time_of(X509_get0_notBefore(one.get())), time_of(X509_get0_notAfter(one.get()))},
+                          common_name_of(one.get()),
                           dns_names_of(one.get())};
 }
 

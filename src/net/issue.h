@@ -1,6 +1,6 @@
-// Certificates of this process's own making: a small authority, and servers that it vouches for. For
-// addresses whose clients are told whom to trust (webhooks of Kubernetes). Thread-safe: pure functions but
-// for the random numbers of keys.
+// Certificates of this process's own making: a small authority, and the servers and clients that it vouches
+// for. For addresses whose clients are told whom to trust (webhooks of Kubernetes). Thread-safe: pure
+// functions but for the random numbers of keys.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,8 @@ struct Validity {
   friend bool operator==(const Validity&, const Validity&) = default;
 };
 
-// An authority that signs certificates of servers and nothing else. Errors: kInternal "net.tls.issue_failed".
+// An authority that signs certificates of servers and clients and nothing else. Errors: kInternal
+// "net.tls.issue_failed".
 Result<Identity> make_authority(std::string_view name, const Validity& validity);
 
 // A server's certificate for these DNS names, at least one. Errors also kInvalidArgument
@@ -37,8 +38,13 @@ Result<Identity> make_authority(std::string_view name, const Validity& validity)
 Result<Identity> issue_certificate(const Identity& authority, std::span<const std::string> dns_names,
                                    const Validity& validity);
 
+// A client's certificate: it may show itself as `name` (1 to 64 bytes), and serve nobody. Errors as above.
+Result<Identity> issue_client_certificate(const Identity& authority, std::string_view name,
+                                          const Validity& validity);
+
 struct CertificateFacts {
   Validity validity;
+  std::string name;                    // the subject's common name; empty if it has none
   std::vector<std::string> dns_names;  // in the certificate's order
 };
 

@@ -4,9 +4,12 @@
 
 #include <boost/json/serialize.hpp>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
+#include <sstream>
 
 #include "kube_api/api_server.h"
+#include "net/base64.h"
 #include "net/support.h"
 
 namespace tangram::kube::admission {
@@ -23,7 +26,15 @@ const sys_seconds kNow = std::chrono::sys_days(std::chrono::year(2026) / 6 / 1);
 CertificateTerms terms() {
   CertificateTerms made;
   made.dns_names = {"tangram-webhook.kube-system.svc", "tangram-webhook.kube-system.svc.cluster.local"};
+  made.client_name = "tangram-scheduler";
   return made;
+}
+
+std::string read_file(const std::string& path) {
+  const std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 // The book after a look at it; as it was when it is good.
@@ -83,6 +94,31 @@ TEST(Certificates, WhatDoesNotFitIsMadeAnew) {
   }
 }
 
+// Without this, a scheduler could not ask the extender, or any other process could in its name.
+TEST(Certificates, TheSchedulerHasOneOfItsOwn) {
+  const CertificateBook book = after({}, kNow);
+  const auto facts = net::facts_of(book.client.certificate);
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->name, "tangram-scheduler");
+  EXPECT_TRUE(net::is_signed_by(book.client.certificate, book.authority.certificate));
+  EXPECT_NE(book.client.key, book.serving.key);
+  EXPECT_EQ(after(book, kNow + days(59)).client, book.client);
+  EXPECT_NE(after(book, kNow + days(61)).client, book.client);
+  CertificateTerms other = terms();
+  other.client_name = "another";
+  const auto renamed = advance(book, other, kNow);
+  ASSERT_TRUE(renamed && *renamed);
+  EXPECT_EQ(net::facts_of((*renamed)->client.certificate)->name, "another");
+  EXPECT_EQ((*renamed)->serving, book.serving);
+  other.client_name = "";
+  const auto without = advance(book, other, kNow);
+  ASSERT_TRUE(without && *without);
+  EXPECT_TRUE((*without)->client.empty());
+  const auto still_without = advance(**without, other, kNow);
+  ASSERT_TRUE(still_without);
+  EXPECT_FALSE(*still_without) << "nothing is written again and again";
+}
+
 // Without this, API servers that do not know a new authority yet would refuse the webhook.
 TEST(Certificates, AnAuthorityIsAnnouncedBeforeItSigns) {
   const sys_seconds late = kNow + days(3'650 * 2 / 3 + 2);
@@ -113,6 +149,7 @@ TEST(Certificates, StayGoodOverALife) {
       ASSERT_NE(book.bundle().find(next.authority.certificate), std::string::npos);
       book = next;
       ASSERT_TRUE(is_trusted(book));
+      ASSERT_TRUE(net::is_signed_by(book.client.certificate, book.authority.certificate));
       ASSERT_GT(net::facts_of(book.serving.certificate)->validity.until, moment + days(7));
     }
   }
@@ -185,6 +222,7 @@ TEST_F(Keeping, APassMakesTellsAndWrites) {
   EXPECT_NE(patch.find("/webhooks/1/clientConfig/caBundle"), std::string::npos);
   EXPECT_NE(patch.find(bundle), std::string::npos);
   EXPECT_TRUE(net::TlsContext::load(keeper.files()));
+  EXPECT_EQ(net::encode_base64(read_file(keeper.authority_file())), bundle);
   configuration = R"({"metadata":{"name":"tangram","resourceVersion":"8"},"webhooks":[{"name":"a",)"
                   R"("clientConfig":{"caBundle":")" +
                   bundle + R"("}}]})";

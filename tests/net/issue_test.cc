@@ -1,6 +1,12 @@
 #include "net/issue.h"
 
 #include <gtest/gtest.h>
+#include <openssl/bio.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
 
 namespace tangram::net {
 namespace {
@@ -10,6 +16,26 @@ using std::chrono::days;
 const std::chrono::sys_seconds kFrom = std::chrono::sys_days(std::chrono::year(2026) / 6 / 1);
 const Validity kValidity{kFrom, kFrom + days(90)};
 const std::vector<std::string> kNames{"webhook.kube-system.svc", "webhook.kube-system.svc.cluster.local"};
+
+std::shared_ptr<X509> parsed(const std::string& pem) {
+  const std::unique_ptr<BIO, decltype(&BIO_free)> bio(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
+  return {PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free};
+}
+
+// As a peer judges that trusts the authority alone, in the middle of the certificate's life.
+bool is_good_for(const std::string& certificate, const std::string& authority, int purpose) {
+  const auto one = parsed(certificate);
+  const std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)> store(X509_STORE_new(), X509_STORE_free);
+  X509_STORE_add_cert(store.get(), parsed(authority).get());
+  const std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)> check(X509_STORE_CTX_new(),
+                                                                              X509_STORE_CTX_free);
+  X509_STORE_CTX_init(check.get(), store.get(), one.get(), nullptr);
+  X509_STORE_CTX_set_purpose(check.get(), purpose);
+  X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(check.get()),
+                             (kFrom + days(45)).time_since_epoch().count());
+  return X509_verify_cert(check.get()) == 1;
+}
 
 // Without this, a client would not find the name it called, or trust a certificate past its time.
 TEST(Issue, ACertificateSaysWhatItIsFor) {
@@ -25,6 +51,27 @@ TEST(Issue, ACertificateSaysWhatItIsFor) {
   EXPECT_TRUE(is_signed_by(authority->certificate, authority->certificate));
   EXPECT_FALSE(is_signed_by(authority->certificate, server->certificate));
   EXPECT_FALSE(is_signed_by(server->certificate, make_authority("an authority", kValidity)->certificate));
+}
+
+// Without this, a scheduler could not show who it is, or a server's certificate would do for that.
+TEST(Issue, AClientSaysWhoItIs) {
+  const auto authority = make_authority("an authority", kValidity);
+  ASSERT_TRUE(authority);
+  const auto client = issue_client_certificate(*authority, "a-scheduler", kValidity);
+  ASSERT_TRUE(client) << client.error().message;
+  const auto facts = facts_of(client->certificate);
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->name, "a-scheduler");
+  EXPECT_TRUE(facts->dns_names.empty());
+  EXPECT_TRUE(is_signed_by(client->certificate, authority->certificate));
+  EXPECT_FALSE(issue_client_certificate(*authority, "", kValidity));
+  EXPECT_FALSE(issue_client_certificate(*authority, std::string(65, 'a'), kValidity));
+  const auto server = issue_certificate(*authority, kNames, kValidity);
+  ASSERT_TRUE(server);
+  EXPECT_TRUE(is_good_for(client->certificate, authority->certificate, X509_PURPOSE_SSL_CLIENT));
+  EXPECT_FALSE(is_good_for(client->certificate, authority->certificate, X509_PURPOSE_SSL_SERVER));
+  EXPECT_FALSE(is_good_for(server->certificate, authority->certificate, X509_PURPOSE_SSL_CLIENT));
+  EXPECT_TRUE(is_good_for(server->certificate, authority->certificate, X509_PURPOSE_SSL_SERVER));
 }
 
 // Without this, two certificates of one authority would be one to clients that remember them.

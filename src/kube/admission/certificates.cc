@@ -53,6 +53,14 @@ bool serves(const CertificateBook& book, const CertificateTerms& terms, sys_seco
          net::is_signed_by(book.serving.certificate, book.authority.certificate);
 }
 
+bool shows_scheduler(const CertificateBook& book, const CertificateTerms& terms, sys_seconds now) {
+  if (terms.client_name.empty()) return book.client == net::Identity();
+  const auto facts = net::facts_of(book.client.certificate);
+  return facts && !book.client.key.empty() && facts->name == terms.client_name &&
+         !is_due(book.client.certificate, now) &&
+         net::is_signed_by(book.client.certificate, book.authority.certificate);
+}
+
 // A file with nothing of it to be seen before it is whole, for its owner alone.
 Result<void> write_file(const std::string& path, const std::string& text) {
   const auto failed = [&path](int number) {
@@ -84,14 +92,16 @@ struct Entry {
   std::string* text;
 };
 
-std::array<Entry, 7> entries_of(CertificateBook& book) {
+std::array<Entry, 9> entries_of(CertificateBook& book) {
   return {{{"ca.crt", &book.authority.certificate},
            {"ca.key", &book.authority.key},
            {"ca-next.crt", &book.announced.certificate},
            {"ca-next.key", &book.announced.key},
            {"ca-before.crt", &book.before},
            {"tls.crt", &book.serving.certificate},
-           {"tls.key", &book.serving.key}}};
+           {"tls.key", &book.serving.key},
+           {"client.crt", &book.client.certificate},
+           {"client.key", &book.client.key}}};
 }
 
 json::object data_of(CertificateBook book) {
@@ -144,6 +154,13 @@ Result<std::optional<CertificateBook>> advance(const CertificateBook& book, cons
     TG_TRY(next.serving,
            net::issue_certificate(next.authority, terms.dns_names, from_now(now, terms.serving_life, terms)));
   }
+  if (!shows_scheduler(next, terms, now)) {
+    next.client = {};
+    if (!terms.client_name.empty()) {
+      TG_TRY(next.client, net::issue_client_certificate(next.authority, terms.client_name,
+                                                        from_now(now, terms.serving_life, terms)));
+    }
+  }
   return next == book ? std::nullopt : std::optional(std::move(next));
 }
 
@@ -152,6 +169,10 @@ CertificateKeeper::CertificateKeeper(ApiClient& client, Options options)
 
 net::TlsFiles CertificateKeeper::files() const {
   return {options_.directory + "/tls.crt", options_.directory + "/tls.key"};
+}
+
+std::string CertificateKeeper::authority_file() const {
+  return options_.directory + "/ca.crt";
 }
 
 Result<CertificateKeeper::Kept> CertificateKeeper::read() const {
@@ -211,10 +232,12 @@ Result<bool> CertificateKeeper::pass() {
     kept.book = std::move(*next);
   }
   TG_TRY_VOID(announce(kept.book.bundle()));
-  if (kept.book.serving == written_) return false;
+  const std::string bundle = kept.book.bundle();
+  if (kept.book.serving == written_.serving && bundle == written_.bundle()) return false;
+  TG_TRY_VOID(write_file(authority_file(), bundle));
   TG_TRY_VOID(write_file(files().key, kept.book.serving.key));
   TG_TRY_VOID(write_file(files().certificate, kept.book.serving.certificate));
-  written_ = kept.book.serving;
+  written_ = std::move(kept.book);
   return true;
 }
 

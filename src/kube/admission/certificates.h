@@ -1,5 +1,6 @@
-// The webhook's certificates: an authority of its own, and what it signs for the webhook's server, with their
-// renewal. Everything stands in one Secret, so that all replicas serve the same and none depends on another.
+// The webhook's certificates: an authority of its own, and what it signs for the webhook's server and for the
+// scheduler that asks the extender, with their renewal. Everything stands in one Secret, so that all replicas
+// serve the same and none depends on another.
 //
 // An authority is renewed in two steps, because API servers learn of a new one some time after it is written
 // into the webhook's configuration: first it is *announced* (trusted beside the old), later it signs. The old
@@ -28,6 +29,7 @@ struct CertificateBook {
   net::Identity announced;  // will sign; "ca-next.crt", "ca-next.key"
   std::string before;       // has signed; "ca-before.crt"
   net::Identity serving;    // "tls.crt", "tls.key"
+  net::Identity client;     // by which the scheduler shows itself; "client.crt", "client.key"
 
   // Whom clients are to trust: one PEM of all.
   std::string bundle() const;
@@ -36,8 +38,9 @@ struct CertificateBook {
 
 struct CertificateTerms {
   std::vector<std::string> dns_names;  // of the server: "tangram-webhook.tangram-system.svc"
+  std::string client_name{};           // common name of the scheduler's certificate; empty: none is made
   std::chrono::seconds authority_life = std::chrono::days(3'650);
-  std::chrono::seconds serving_life = std::chrono::days(90);
+  std::chrono::seconds serving_life = std::chrono::days(90);  // of both certificates
   // From the announcement of an authority to its first signature.
   std::chrono::seconds announced_for = std::chrono::hours(1);
   // Certificates begin so much earlier, for clocks that are behind.
@@ -56,19 +59,21 @@ class CertificateKeeper {
     std::string secret;  // its name
     std::string
         configuration;      // of the MutatingWebhookConfiguration; all of its webhooks trust the authority
-    std::string directory;  // where tls.crt and tls.key are written for the server: this process's own
+    std::string directory;  // where the server's files are written: this process's own
     CertificateTerms terms;
   };
 
   CertificateKeeper(ApiClient& client, Options options);
 
-  // Reads the Secret, carries it on, tells the API servers whom to trust, and writes the server's files. To
-  // be called every some minutes. True: the files have changed, so that TlsContext::reload() is due. Errors:
+  // Reads the Secret, carries it on, tells the API servers whom to trust, and writes the server's files:
+  // tls.crt, tls.key, and ca.crt with those who sign clients. To be called every some minutes. True: the
+  // files have changed, so that what was read from them is due to be read again. Errors:
   // those of the calls (kConflict: another replica was first; the next pass finds its work), of advance(),
   // and "net.tls.unreadable" when the files cannot be written.
   Result<bool> pass();
 
   net::TlsFiles files() const;
+  std::string authority_file() const;
 
  private:
   struct Kept {
@@ -82,7 +87,7 @@ class CertificateKeeper {
 
   ApiClient& client_;
   const Options options_;
-  net::Identity written_;
+  CertificateBook written_;
 };
 
 }  // namespace tangram::kube::admission
