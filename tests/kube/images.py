@@ -9,53 +9,31 @@ that they are linked with, at the paths that they have here. The file is an OCI 
 """
 
 import argparse
-import hashlib
-import io
-import json
 import pathlib
-import platform
-import re
 import subprocess
 import sys
-import tarfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import oci_image  # noqa: E402
 
 BUSYBOX = pathlib.Path("/bin/busybox")
-ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-MEDIA = "application/vnd.oci.image"
 
 
-class Image:
+class Image(oci_image.Layer):
     """The files of an image. Paths inside are absolute."""
 
     def __init__(self):
-        self._entries = {}  # path without its slash -> (mode, bytes), or (None, target of a link)
+        super().__init__()
         self.environment = ["PATH=/usr/local/bin:/usr/bin:/bin"]
         self.command = ["/bin/sh"]
-
-    def add(self, path, content, mode=0o644):
-        self._entries[path.strip("/")] = (mode, content if isinstance(content, bytes) else content.encode())
-        return self
-
-    def add_file(self, path, source, mode=None):
-        source = pathlib.Path(source)
-        return self.add(path, source.read_bytes(), mode or source.stat().st_mode & 0o777)
-
-    def add_link(self, path, target):
-        self._entries[path.strip("/")] = (None, target)
-        return self
-
-    def add_program(self, source, path=None):
-        """A program, with its loader and shared libraries where the loader will look for them."""
-        source = pathlib.Path(source).resolve()
-        self.add_file(path or f"/usr/local/bin/{source.name}", source, 0o755)
-        for library in shared_libraries(source):
-            self.add_file(str(library), library.resolve(), 0o755)
-        return self
+        for directory in ("proc", "sys", "dev", "etc"):
+            self.add_directory(directory)
+        self.add_directory("tmp", 0o1777)
 
     def add_busybox(self):
         if not BUSYBOX.exists():
             raise AssertionError(f"{BUSYBOX} is missing; its Debian package is busybox-static")
-        if shared_libraries(BUSYBOX):
+        if oci_image.shared_libraries(BUSYBOX):
             raise AssertionError(f"{BUSYBOX} is not static; install the Debian package busybox-static")
         self.add_file("/bin/busybox", BUSYBOX, 0o755)
         names = subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True).stdout.split()
@@ -67,43 +45,7 @@ class Image:
 
     def write(self, out, name):
         """Writes the archive; `name` is what Pods call the image, with its tag. Returns the path."""
-        layer = self._layer()
-        config = json_bytes({
-            "architecture": ARCHITECTURES[platform.machine()], "os": "linux",
-            "config": {"Env": self.environment, "Cmd": self.command, "WorkingDir": "/"},
-            "rootfs": {"type": "layers", "diff_ids": [digest(layer)]},
-        })
-        manifest = json_bytes({
-            "schemaVersion": 2, "mediaType": f"{MEDIA}.manifest.v1+json",
-            "config": described(config, f"{MEDIA}.config.v1+json"), "layers": [described(layer, f"{MEDIA}.layer.v1.tar")],
-        })
-        index = json_bytes({
-            "schemaVersion": 2, "mediaType": f"{MEDIA}.index.v1+json",
-            "manifests": [{**described(manifest, f"{MEDIA}.manifest.v1+json"), "annotations": {"io.containerd.image.name": name}}],
-        })
-        blobs = {f"blobs/sha256/{hashlib.sha256(blob).hexdigest()}": blob for blob in (config, layer, manifest)}
-        out = pathlib.Path(out)
-        with tarfile.open(out, "w") as archive:
-            for path, content in {"oci-layout": json_bytes({"imageLayoutVersion": "1.0.0"}), "index.json": index, **blobs}.items():
-                add_member(archive, path, 0o644, content)
-        return out
-
-    def _layer(self):
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w") as archive:
-            parents = {str(parent) for path in self._entries for parent in pathlib.PurePosixPath(path).parents}
-            for directory in sorted(parents - {"."} | {"tmp", "proc", "sys", "dev", "etc"}):
-                entry = tarfile.TarInfo(directory)
-                entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if directory == "tmp" else 0o755
-                archive.addfile(entry)
-            for path, (mode, content) in sorted(self._entries.items()):
-                if mode is None:
-                    entry = tarfile.TarInfo(path)
-                    entry.type, entry.linkname = tarfile.SYMTYPE, content
-                    archive.addfile(entry)
-                else:
-                    add_member(archive, path, mode, content)
-        return buffer.getvalue()
+        return oci_image.Image([self], self.command, self.environment).write_archive(out, name)
 
 
 def base_image():
@@ -116,34 +58,6 @@ def pause_image(program):
     image = Image().add_file("/pause", program, 0o755)
     image.command = ["/pause"]
     return image
-
-
-def shared_libraries(program):
-    """The loader and libraries of a program, by the paths that it asks for; nothing for a static one."""
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
-    if listed.returncode != 0:
-        return []
-    missing = re.findall(r"^\s*(\S+) => not found", listed.stdout, re.MULTILINE)
-    assert not missing, f"{program} needs {', '.join(missing)}"
-    return sorted({pathlib.Path(path) for path in re.findall(r"(/\S+) \(0x", listed.stdout)})
-
-
-def add_member(archive, path, mode, content):
-    entry = tarfile.TarInfo(path)
-    entry.mode, entry.size = mode, len(content)
-    archive.addfile(entry, io.BytesIO(content))
-
-
-def json_bytes(value):
-    return json.dumps(value, sort_keys=True).encode()
-
-
-def digest(content):
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
-def described(content, media_type):
-    return {"mediaType": media_type, "digest": digest(content), "size": len(content)}
 
 
 def main():
