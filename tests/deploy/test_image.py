@@ -68,7 +68,7 @@ def unpack(layout, root):
 
 
 def inside(*command):
-    return subprocess.run(["chroot", folder / "root", *command], capture_output=True, text=True, check=False, timeout=60, env={})
+    return subprocess.run(["/usr/sbin/chroot", folder / "root", *command], capture_output=True, text=True, check=False, timeout=60, env={})
 
 
 class Specification(unittest.TestCase):
