@@ -62,3 +62,42 @@ securityContext:
 {{- define "tangram.schedulerName" -}}
 {{- if eq .Values.scheduler.mode "own" }}{{ .Values.scheduler.name }}{{ else }}default-scheduler{{ end -}}
 {{- end }}
+
+{{/* Of the own scheduler, or of the cluster's: what it has to have under `extenders`. */}}
+{{- define "tangram.schedulerConfiguration" -}}
+{{- $scheduler := .Values.scheduler -}}
+{{- $own := eq $scheduler.mode "own" -}}
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+{{- if $own }}
+leaderElection:
+  leaderElect: true
+  resourceName: tangram-scheduler
+  resourceNamespace: {{ .Release.Namespace }}
+profiles:
+  - schedulerName: {{ $scheduler.name }}
+{{- end }}
+extenders:
+  - urlPrefix: https://{{ $scheduler.extenderHost | default (printf "tangram-extender.%s.svc" .Release.Namespace) }}
+    filterVerb: filter
+    prioritizeVerb: prioritize
+    bindVerb: bind
+    weight: 10
+    enableHTTPS: true
+    tlsConfig:
+      {{- $files := ternary "/etc/tangram" "/etc/kubernetes/tangram" $own }}
+      serverName: tangram-extender.{{ .Release.Namespace }}.svc
+      caFile: {{ $files }}/ca.crt
+      certFile: {{ $files }}/client.crt
+      keyFile: {{ $files }}/client.key
+    httpTimeout: 5s
+    nodeCacheCapable: true
+    # While Tangram is away Pods with NPUs wait; others are not asked about.
+    ignorable: false
+    managedResources:
+      {{- range .Values.chips }}
+      - {name: huawei.com/{{ . }}, ignoredByScheduler: false}
+      - {name: huawei.com/{{ . }}-memory, ignoredByScheduler: true}
+      - {name: huawei.com/{{ . }}-core, ignoredByScheduler: true}
+      {{- end }}
+{{- end }}
