@@ -1,0 +1,76 @@
+"""deploy/kubernetes/uninstall.sh against a real API server: whoever installed plain manifests has no helm to open the gates."""
+
+import json
+import os
+import subprocess
+import unittest
+
+import build
+import chart
+from cluster import Cluster, pod_object
+
+GATE = "tangram.dev/quota"
+SCRIPT = chart.DEPLOY / "kubernetes/uninstall.sh"
+cluster = None
+
+
+def setUpModule():
+    global cluster
+    cluster = Cluster()
+    unittest.addModuleCleanup(cluster.stop)
+    cluster.start()
+
+
+def uninstall():
+    environment = {**os.environ, "PATH": f"{build.program('kubectl').parent}:{os.environ['PATH']}", "KUBECONFIG": str(cluster.settings.admin)}
+    return subprocess.run(["bash", SCRIPT], capture_output=True, text=True, check=False, timeout=120, env=environment)
+
+
+def gated(name, *gates, managed=True):
+    pod = pod_object(name, "sleep 600")
+    pod["spec"]["schedulingGates"] = [{"name": gate} for gate in gates]
+    if managed:
+        pod["metadata"]["labels"] = {"tangram.dev/managed": "true"}
+    return pod
+
+
+class Uninstall(unittest.TestCase):
+    def gates(self, name):
+        return [gate["name"] for gate in cluster.pod(name)["spec"].get("schedulingGates", [])]
+
+    def test_it_opens_tangrams_gates_and_no_others(self):
+        """Without it Pods would wait for ever for a Tangram that has gone, or run before somebody else lets them."""
+        cluster.apply(gated("one", GATE), gated("among", "example.com/a", GATE, "example.com/b"), gated("theirs", "example.com/a"),
+                      gated("strange", "example.com/a", managed=False), pod_object("free", "sleep 600"))
+        # Whoever holds the gates is away: its policies and its webhook are there.
+        cluster.ok("apply", "-f", chart.DEPLOY / "admission")
+        cluster.wait_until(lambda: cluster.kubectl("label", "pod", "one", "tangram.dev/tenant=x").code != 0, "the webhook is asked", 30)
+        done = uninstall()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("no Pod waits for Tangram", done.stdout)
+        self.assertEqual(self.gates("one"), [])
+        self.assertEqual(self.gates("among"), ["example.com/a", "example.com/b"])
+        self.assertEqual(self.gates("theirs"), ["example.com/a"])
+        self.assertEqual(self.gates("strange"), ["example.com/a"])
+        cluster.wait_for_pod("one", "Running")
+        left = cluster.ok("get", "mutatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings", "-o", "name")
+        self.assertNotIn("tangram", left)
+
+    def test_it_may_be_run_where_nothing_is_left(self):
+        """Without it a run that was cut short could not be repeated."""
+        for _ in range(2):
+            done = uninstall()
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_it_knows_every_policy(self):
+        """Without it a policy that is added would stay, and go on refusing."""
+        import yaml
+        objects = [one for path in (chart.DEPLOY / "admission").glob("*.yaml") for one in yaml.safe_load_all(path.read_text())]
+        names = {one["metadata"]["name"] for one in objects if one["kind"] == "ValidatingAdmissionPolicy"}
+        text = SCRIPT.read_text()
+        self.assertEqual(names, set(text.partition("policies=(")[2].partition(")")[0].split()))
+        self.assertTrue(json.dumps(GATE) in text or GATE in text)
+
+
+if __name__ == "__main__":
+    unittest.main()
