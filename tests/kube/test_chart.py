@@ -63,8 +63,8 @@ class Helm(unittest.TestCase):
 
     def test_an_older_cluster_is_refused(self):
         """Without it Tangram would be installed where its policies cannot hold."""
-        made = chart.helm("template", "tangram", CHART, "--kube-version", "v1.31.0")
-        self.assertIn("incompatible with Kubernetes v1.31.0", made.stderr)
+        made = chart.helm("template", "tangram", CHART, "--kube-version", "v1.29.0")
+        self.assertIn("incompatible with Kubernetes v1.29.0", made.stderr)
 
 
 def temporary():

@@ -4,6 +4,7 @@ The classes run in the order of their names, and the last one takes the installa
 """
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from machine import NODE_ADDRESS, harness
 NPU, MEMORY = "huawei.com/Ascend310P", "huawei.com/Ascend310P-memory"
 ACCOUNTS = [f"system:serviceaccount:kube-system:tangram-{name}" for name in ("manager", "agent", "scheduler")]
 SPACE = "space-a"
+VALUES = pathlib.Path(__file__).with_name("simulated-values.yaml")
 INSTALL_SECONDS_MAX = 300
 cluster = None
 
@@ -38,7 +40,7 @@ def setUpModule():
     helm("upgrade", "tangram", chart.CHART, *settings(f"scheduler.extenderHost={address}"))
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE, "labels": {"team": "a"}}},
                   {"apiVersion": "tangram.dev/v1", "kind": "Tenant", "metadata": {"name": "team-a"},
-                   "spec": {"namespaceSelector": {"matchLabels": {"team": "a"}}, "quota": {"memoryTotal": "20GiB"}}})
+                   "spec": {"namespaceSelector": {"matchLabels": {"team": "a"}}, "quota": {"memoryTotal": "24GiB"}}})
     cluster.wait_until(lambda: allocatable() == "7", "the node offers its NPU", 60)
 
 
@@ -53,14 +55,9 @@ def import_images():
 
 def settings(*more):
     """Of the simulated machine, whose driver is elsewhere than a real one's."""
-    simulated, driver = cluster.simulated, cluster.driver_dir
-    return ["--namespace", "kube-system", "--wait", "--timeout", "240s", *chart.setting([
-        f"agent.driver.root={simulated}", f"agent.driver.library={driver}/lib64/libdcmi.so",
-        f"agent.driver.mounts={{{driver}:/usr/local/Ascend/driver}}", "metrics.service.type=NodePort",
-        # A driver believes who sees its node.
-        "agent.extraVolumes[0].name=npu", f"agent.extraVolumes[0].hostPath.path={simulated}/dev/davinci0",
-        "agent.extraVolumes[0].hostPath.type=CharDevice",
-        "agent.extraVolumeMounts[0].name=npu", "agent.extraVolumeMounts[0].mountPath=/dev/davinci0", *more])]
+    values = cluster.root / "values.yaml"
+    values.write_text(VALUES.read_text().replace("/srv/tangram-kube", str(cluster.root)))
+    return ["--namespace", "kube-system", "--values", values, "--wait", "--timeout", "240s", *chart.setting(more)]
 
 
 def helm(*words):
@@ -210,6 +207,7 @@ class Uninstalled(unittest.TestCase):
     def test_no_pod_stays_behind_a_gate(self):
         """Without it whoever takes Tangram away would leave Pods that nothing can ever start."""
         self.addCleanup(remove, "runs", "waits")
+        # A whole NPU is 21527 MiB: of the tenant's 24 GiB no slice is left.
         cluster.apply(npu_pod("runs", 13000))
         cluster.wait_for_pod("runs", "Running", SPACE)
         waits = npu_pod("waits", 1024)
