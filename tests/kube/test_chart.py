@@ -13,6 +13,8 @@ import yaml
 from chart import ALL_ON, CHART, DEPLOY, ROOT, of_kind, render, workloads
 
 PLAIN = DEPLOY / "kubernetes"
+# Where a program's options are listed.
+OPTIONS = {"tangram-kube": "src/kube/process/options.cc", "tangram-kube-node": "src/bin/kube_node_main.cc"}
 # Kubernetes' own roles that are referred to, and by which part: those that a kube-scheduler has.
 FOREIGN_ROLES = {"system:kube-scheduler": {"tangram-scheduler"}, "system:volume-scheduler": {"tangram-scheduler"},
                  "extension-apiserver-authentication-reader": {"tangram-scheduler", "tangram-manager"}}
@@ -24,6 +26,11 @@ def rules(objects):
         if one["kind"] in ("ClusterRole", "Role"):
             for rule in one["rules"]:
                 yield one["metadata"]["name"], rule
+
+
+def webhooks(objects):
+    """Those of all configurations; the one that takes their place before an uninstall has none."""
+    return [hook for one in objects if one["kind"] == "MutatingWebhookConfiguration" for hook in one["webhooks"]]
 
 
 class Helm(unittest.TestCase):
@@ -116,8 +123,8 @@ class Rendered(unittest.TestCase):
             rule = one["kind"] == "PrometheusRule"  # says kube-system as an example, to a person
             if not reader and not rule:
                 self.assertNotIn("kube-system", text, one["metadata"]["name"])
-        webhook = of_kind(objects, "MutatingWebhookConfiguration")["tangram"]
-        self.assertEqual({one["clientConfig"]["service"]["namespace"] for one in webhook["webhooks"]}, {"npus"})
+        called = [one["clientConfig"]["service"]["namespace"] for one in webhooks(objects)]
+        self.assertEqual(called, ["npus"] * 2)
         self.assertIn("system:serviceaccount:npus:tangram-agent", json.dumps(of_kind(objects, "ValidatingAdmissionPolicy")["tangram-nodes"]))
 
     def test_parts_find_each_other(self):
@@ -128,7 +135,8 @@ class Rendered(unittest.TestCase):
         self.assertLessEqual(set(re.findall(r"system:serviceaccount:kube-system:([\w-]+)", admission)), accounts)
         self.assertLessEqual({spec["serviceAccountName"] for spec in workloads(objects).values()}, accounts)
         services = of_kind(objects, "Service")
-        for one in of_kind(objects, "MutatingWebhookConfiguration")["tangram"]["webhooks"]:
+        self.assertTrue(webhooks(objects))
+        for one in webhooks(objects):
             called = one["clientConfig"]["service"]
             self.assertIn(called["port"], [port["port"] for port in services[called["name"]]["spec"]["ports"]])
         pods = {one["metadata"]["name"]: one["spec"]["template"] for one in objects if one["kind"] in ("Deployment", "DaemonSet")}
@@ -178,7 +186,7 @@ class Rendered(unittest.TestCase):
                 program = container["command"][0].rpartition("/")[2]
                 if program == "kube-scheduler":
                     continue
-                source = (ROOT / "src/bin" / f"{program.removeprefix('tangram-').replace('-', '_')}_main.cc").read_text()
+                source = (ROOT / OPTIONS[program]).read_text()
                 for word in container["args"]:
                     self.assertRegex(source, rf'\{{"{re.escape(word.partition("=")[0].removeprefix("--"))}", ', f"{program} {word}")
 
