@@ -42,6 +42,13 @@ def setUpModule():
                   {"apiVersion": "tangram.dev/v1", "kind": "Tenant", "metadata": {"name": "team-a"},
                    "spec": {"namespaceSelector": {"matchLabels": {"team": "a"}}, "quota": {"memoryTotal": "24GiB"}}})
     cluster.wait_until(lambda: allocatable() == "7", "the node offers its NPU", 60)
+    # The Tenant has to be read, and kube-proxy has to know the way to the webhook.
+    cluster.wait_until(lambda: try_pod().code == 0, "a Pod with an NPU passes", 30)
+
+
+def try_pod():
+    """A Pod that is judged and not kept."""
+    return cluster.kubectl("create", "--dry-run=server", "-f", "-", input=json.dumps(npu_pod("try", 1024)))
 
 
 def import_images():
