@@ -14,7 +14,7 @@ from chart import ALL_ON, CHART, DEPLOY, ROOT, of_kind, render, workloads
 
 PLAIN = DEPLOY / "kubernetes"
 # Where a program's options are listed.
-OPTIONS = {"tangram-kube": "src/kube/process/options.cc", "tangram-kube-node": "src/bin/kube_node_main.cc"}
+OPTIONS = {"tangram-kube": "src/kube/process/options.cc", "tangram-kube-node": "src/bin/kube_node_options.cc"}
 # Kubernetes' own roles that are referred to, and by which part: those that a kube-scheduler has.
 FOREIGN_ROLES = {"system:kube-scheduler": {"tangram-scheduler"}, "system:volume-scheduler": {"tangram-scheduler"},
                  "extension-apiserver-authentication-reader": {"tangram-scheduler", "tangram-manager"}}
@@ -47,7 +47,7 @@ class Helm(unittest.TestCase):
         (archive,) = re.findall(r"saved it to: (\S+)", made.stdout)
         listed = subprocess.run(["tar", "tf", archive], capture_output=True, text=True, check=True).stdout.split()
         for path in ("crds/tenants.tangram.dev.yaml", "admission/policies.yaml", "admission/webhook.yaml", "prometheus/alerts.yaml",
-                     "values.schema.json", "templates/agent.yaml"):
+                     "values.schema.json", "templates/node-agent.yaml"):
             self.assertIn(f"tangram/{path}", listed)
 
     def test_wrong_values_are_refused(self):
@@ -104,7 +104,7 @@ class Rendered(unittest.TestCase):
                                  text=True, check=False)
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
         self.assertGreaterEqual({path.name for path in PLAIN.glob("*.yaml")},
-                                {"agent.yaml", "agent-rbac.yaml", "manager.yaml", "manager-rbac.yaml", "scheduler.yaml"})
+                                {"node-agent.yaml", "node-agent-rbac.yaml", "manager.yaml", "manager-rbac.yaml", "scheduler.yaml"})
 
     def test_admission_and_definitions_are_those_of_the_tree(self):
         """Without it a cluster could have other schemas and policies than those that are tested."""
@@ -262,8 +262,9 @@ class Rights(unittest.TestCase):
     def test_the_agent_changes_nodes_and_pods_and_nothing_else(self):
         """Without it who takes over a node would read or write what is not that node's."""
         granted = [rule for name, rule in rules(render()) if name == "tangram-agent"]
-        self.assertEqual(granted, [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]},
-                                   {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "patch"]}])
+        self.assertEqual(granted, [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch", "patch"]},
+                                   {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "patch"]},
+                                   {"apiGroups": ["tangram.dev"], "resources": ["nodeconfigs"], "verbs": ["list", "watch"]}])
 
     def test_only_the_agent_is_root(self):
         """Without it a fault in the webhook, which strangers' Pods reach, would be one of a node."""
