@@ -266,6 +266,16 @@ class Rights(unittest.TestCase):
                                    {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "patch"]},
                                    {"apiGroups": ["tangram.dev"], "resources": ["nodeconfigs"], "verbs": ["list", "watch"]}])
 
+    def test_the_manager_writes_what_is_tangrams_business(self):
+        """Without it an update of the chart could let it write anything."""
+        for values in ((), ALL_ON, ("scheduler.mode=stock",)):
+            written = {(resource, verb, tuple(rule.get("resourceNames", ()))) for name, rule in rules(render(*values)) if name == "tangram-manager"
+                       for resource in rule["resources"] for verb in rule["verbs"] if verb not in ("get", "list", "watch")}
+            self.assertEqual(written, {
+                ("pods", "patch", ()), ("pods/status", "patch", ()), ("pods/binding", "create", ()), ("tenants/status", "patch", ()),
+                ("events", "create", ()), ("events", "patch", ()), ("mutatingwebhookconfigurations", "patch", ("tangram",)),
+                ("secrets", "patch", ("tangram-webhook",)), ("leases", "create", ()), ("leases", "patch", ("tangram-manager",))})
+
     def test_only_the_agent_is_root(self):
         """Without it a fault in the webhook, which strangers' Pods reach, would be one of a node."""
         for values in ((), ALL_ON):

@@ -109,7 +109,7 @@ class Installed(unittest.TestCase):
         """Without it the page would lead to something else than a running slice."""
         self.addCleanup(remove, "first")
         cluster.apply(npu_pod("first", 4096))
-        pod = cluster.wait_for_pod("first", "Running", SPACE)
+        pod = cluster.wait_for_pod("first", "Running", SPACE, timeout=120)
         container = pod["spec"]["containers"][0]
         self.assertEqual(container["resources"]["limits"], {NPU: "1", MEMORY: "6144"})
         self.assertEqual(pod["spec"]["schedulerName"], "tangram-scheduler")
