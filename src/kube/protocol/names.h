@@ -2,6 +2,7 @@
 // gate, labels, annotations. Source of HAMi's: its scheduler and its Ascend device plugin. Pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +26,10 @@ inline constexpr std::string_view kGranted = "tangram.dev/granted";
 inline constexpr std::string_view kAdmitted = "tangram.dev/admitted";
 // By the extender at the binding: which NPUs. See allocation.h.
 inline constexpr std::string_view kAllocation = "tangram.dev/allocation";
+// By the extender with it, one for each slice: the template. `index` is the place in kGranted. The container's
+// environment takes its value from there, so that whatever starts the container reads the right Pod's.
+inline constexpr std::string_view kTemplatePrefix = "tangram.dev/template-";
+std::string template_annotation(std::size_t index);
 // By the node agent: the slices that it made.
 inline constexpr std::string_view kAllocated = "tangram.dev/allocated";
 
