@@ -165,9 +165,8 @@ Result<void> Binder::settle(const PodRef& pod, const Reservation& reservation, E
   }
   if (seen && seen->node == reservation.allocation.node) return {};
   if (seen && !seen->node.empty()) {
-    placer_.drop(pod);
-    return fail(Code::kFailedPrecondition, "kube.bind.elsewhere",
-                "Pod " + name_of(pod) + " is bound to node " + seen->node + " already");
+    take_back(pod, reservation);
+    return elsewhere(pod, seen->node);
   }
   if (!seen && unknown) {
     return fail(Code::kUnavailable, "kube.bind.unsettled",
