@@ -23,6 +23,11 @@ tl::unexpected<Error> gone(const PodRef& pod) {
   return fail(Code::kNotFound, "kube.pod.unknown", "Pod " + name_of(pod) + " is not there any more");
 }
 
+tl::unexpected<Error> elsewhere(const PodRef& pod, const std::string& node) {
+  return fail(Code::kFailedPrecondition, "kube.bind.elsewhere",
+              "Pod " + name_of(pod) + " is bound to node " + node + " already");
+}
+
 // Whether it is not known what has become of a write.
 bool is_unknown(const Error& error) {
   switch (failure_of(error)) {
@@ -100,8 +105,7 @@ Result<void> Binder::bind_alone(const PodRef& pod, const std::string& node) {
     TG_TRY(Look seen, look(pod));
     if (seen.node == node && !seen.allocation.empty()) return {};
     if (!seen.node.empty()) {
-      return fail(Code::kFailedPrecondition, "kube.bind.elsewhere",
-                  "Pod " + name_of(pod) + " is bound to node " + seen.node + " already");
+      return elsewhere(pod, seen.node);
     }
     note = std::move(seen.note);
   }
@@ -174,13 +178,21 @@ Result<void> Binder::settle(const PodRef& pod, const Reservation& reservation, E
                 "its place is kept until the Pod is seen again");
   }
   // It is not bound. What may still be on its way keeps the allocation to be found by; a refusal is final.
-  if (!unknown && check_leads()) {
+  if (unknown) {
+    placer_.drop(pod);
+  } else {
+    take_back(pod, reservation);
+  }
+  return fail(
+      wrap("cannot bind Pod " + name_of(pod) + " to node " + reservation.allocation.node, std::move(error)));
+}
+
+void Binder::take_back(const PodRef& pod, const Reservation& reservation) {
+  if (check_leads()) {
     const auto taken = client_.json_patch(object_of(pod), unbind_patch(pod, reservation), {}, call());
     if (!taken) log::warn("the allocation of Pod " + name_of(pod) + " stays: " + taken.error().to_string());
   }
   placer_.drop(pod);
-  return fail(
-      wrap("cannot bind Pod " + name_of(pod) + " to node " + reservation.allocation.node, std::move(error)));
 }
 
 }  // namespace tangram::kube::extender

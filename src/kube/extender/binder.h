@@ -57,6 +57,8 @@ class Binder {
   Result<void> bind_annotated(const PodRef& pod, const Reservation& reservation);
   // After a binding that has not succeeded.
   Result<void> settle(const PodRef& pod, const Reservation& reservation, Error error);
+  // The allocation out of the Pod, and the place out of the book.
+  void take_back(const PodRef& pod, const Reservation& reservation);
   CallOptions call() const;
 
   Placer& placer_;
