@@ -57,7 +57,12 @@ class KeepingTest : public ::testing::Test {
   net::TemporaryDirectory directory;
   ApiServer server{
       [this](const SeenRequest& request, Conversation& conversation) { answer(request, conversation); }};
-  std::unique_ptr<ApiClient> client = ApiClient::open(server.config()).value();
+  static ClientSettings once() {
+    ClientSettings settings;
+    settings.tries_max = 1;
+    return settings;
+  }
+  std::unique_ptr<ApiClient> client = ApiClient::open(server.config(), once()).value();
 };
 
 // Without this, the server could not know the scheduler, or would need a file that nobody has to write.
