@@ -71,7 +71,7 @@ class BookState {
 
   // ---- telling
   std::vector<PodNote> notes(Milliseconds after, std::size_t most);
-  void not_told(const extender::PodRef& pod);
+  void not_told(const extender::PodRef& pod, bool tried);
   std::vector<extender::PodRef> wakeable(std::size_t most);
   void not_woken(const extender::PodRef& pod);
   std::vector<TenantUse> tenants() const;

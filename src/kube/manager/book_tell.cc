@@ -110,8 +110,11 @@ std::vector<PodNote> BookState::notes(Milliseconds after, std::size_t most) {
   return notes;
 }
 
-void BookState::not_told(const extender::PodRef& pod) {
-  if (Entry* const entry = find(pod)) entry->told = entry->facts.told;
+void BookState::not_told(const extender::PodRef& pod, bool tried) {
+  Entry* const entry = find(pod);
+  if (entry == nullptr) return;
+  entry->told = entry->facts.told;
+  if (!tried) entry->told_at = Milliseconds();
 }
 
 std::vector<TenantUse> BookState::tenants() const {
