@@ -64,7 +64,8 @@ TEST(Chips, OperatorsChipsComeFirst) {
   wire::ClusterChip chip;
   chip.name = "mine";
   chip.word = "AscendX";
-  chip.chip = Catalog::builtin()->chip(Catalog::builtin()->find({"310P3", {}, 8, Bytes::mib(21'527), 0})).model;
+  chip.chip =
+      Catalog::builtin()->chip(Catalog::builtin()->find({"310P3", {}, 8, Bytes::mib(21'527), 0})).model;
   chip.chip.name = "X";
   chip.chip.match.chips = {"X1"};
   docs.emplace(chip.name, chip);

@@ -76,7 +76,8 @@ TEST_F(ManagerTest, APodGoesFromItsGateToItsNode) {
   EXPECT_TRUE((*fits)[0].fits);
   EXPECT_FALSE((*fits)[1].fits);
   ASSERT_TRUE(bind(manager, pod));
-  ASSERT_TRUE(net::eventually([&] { return manager.why(ref_of(pod), wire::Language::kEnglish)->node == "n1"; }));
+  ASSERT_TRUE(
+      net::eventually([&] { return manager.why(ref_of(pod), wire::Language::kEnglish)->node == "n1"; }));
   EXPECT_EQ(manager.status().pods_placed, 1);
   EXPECT_EQ(manager.status().npus, 1);
   EXPECT_EQ(manager.status().gates_opened, 1U);

@@ -132,8 +132,7 @@ void set_ready(json::object& node, bool ready) {
 json::object tenant_with(std::string_view name, std::string_view quota, std::string_view parent) {
   json::object spec;
   spec["quota"] = parse_object(quota).value();
-  spec["namespaceSelector"] =
-      json::object{{"matchLabels", json::object{{"team", std::string(name)}}}};
+  spec["namespaceSelector"] = json::object{{"matchLabels", json::object{{"team", std::string(name)}}}};
   if (!parent.empty()) spec["parent"] = parent;
   json::object tenant{{"kind", "Tenant"}, {"apiVersion", "tangram.dev/v1"}};
   tenant["metadata"] = json::object{{"name", name}, {"uid", "uid-" + std::string(name)}};

@@ -18,8 +18,8 @@ TEST(NodeNpus, AreReadAsTheAgentWritesThem) {
   ASSERT_EQ(read->npus.size(), 2U);
   const NodeNpu bad{"a", 0, "910", {}, false, "hot", 0, 0, "no driver cuts it", {}, {}};
   EXPECT_EQ(read->npus[0], bad);
-  const NodeNpu good{"b", 3, "310P3", 2, true, "", 21'527, 8, "", {"vir01", "vir02"},
-                     {{103, "vir02", 1}, {104, "", {}}}};
+  const NodeNpu good{
+      "b", 3, "310P3", 2, true, "", 21'527, 8, "", {"vir01", "vir02"}, {{103, "vir02", 1}, {104, "", {}}}};
   EXPECT_EQ(read->npus[1], good);
 }
 
@@ -27,8 +27,7 @@ TEST(NodeNpus, AreReadAsTheAgentWritesThem) {
 TEST(NodeNpus, WhatIsWrongIsRefused) {
   for (const std::string& npus :
        {std::string("1"), std::string("[1]"), std::string(R"([{"index":0,"health":"ok"}])"),
-        std::string(R"([{"uuid":"a","index":-1,"health":"ok"}])"),
-        std::string(R"([{"uuid":"a","index":0}])"),
+        std::string(R"([{"uuid":"a","index":-1,"health":"ok"}])"), std::string(R"([{"uuid":"a","index":0}])"),
         std::string(R"([{"uuid":"a","index":0,"health":"ok"},{"uuid":"a","index":1,"health":"ok"}])"),
         std::string(R"([{"uuid":"a","index":0,"health":"ok"},{"uuid":"b","index":0,"health":"ok"}])"),
         std::string(R"([{"uuid":"a","index":0,"health":"ok","templates":[1]}])"),

@@ -1,8 +1,8 @@
 // The cluster's book: who is admitted, who holds which NPUs, who waits, as it follows from what the API shows
 // and from what this process has decided since. One per leadership.
 //
-// Until complete() it only takes down what it is told, in any order; the same objects give the same book. From
-// then on it follows each change. What it is told of a Pod may be older than what it knows (a watch lags
+// Until complete() it only takes down what it is told, in any order; the same objects give the same book.
+// From then on it follows each change. What it is told of a Pod may be older than what it knows (a watch lags
 // behind an answer): an admission, a binding and an end are never taken back by that.
 //
 // Thread-safe: one lock, held for arithmetic alone, never during I/O.

@@ -13,8 +13,7 @@ BookState::BookState(const BookOptions& options, Timing& timing)
 
 TimeMs BookState::core_now() const {
   using std::chrono::milliseconds;
-  return TimeMs(
-      std::chrono::duration_cast<milliseconds>(timing_.wall().time_since_epoch()).count());
+  return TimeMs(std::chrono::duration_cast<milliseconds>(timing_.wall().time_since_epoch()).count());
 }
 
 // A Pod waits since it was made, by whichever clock is behind.

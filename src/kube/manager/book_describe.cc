@@ -48,8 +48,8 @@ std::string BookState::describe() const {
   for (const NpuView& npu : core_.npus()) {
     const std::string node = core_.node_name(npu.node);
     if (!nodes_.contains(node)) continue;
-    std::string words = "npu " + node + ' ' + std::to_string(npu.report.physical_id) + ' ' +
-                        std::string(word_of(npu.mode));
+    std::string words =
+        "npu " + node + ' ' + std::to_string(npu.report.physical_id) + ' ' + std::string(word_of(npu.mode));
     if (npu.mode == NpuMode::kWhole) words += ' ' + pod_of(npu.job);
     std::vector<std::string> slices;
     for (const NpuView::Slice& slice : npu.slices) {

@@ -51,9 +51,8 @@ std::string BookState::name_of(const NpuView& npu) const {
 }
 
 std::vector<PartPlace> BookState::places_on(Entry& entry, const Allocation& allocation) const {
-  Places found =
-      places_of(allocation, entry.facts.needs, entry.parts, *chips_, core_,
-                [&](const AllocatedNpu& npu) { return find_npu(allocation.node, npu); });
+  Places found = places_of(allocation, entry.facts.needs, entry.parts, *chips_, core_,
+                           [&](const AllocatedNpu& npu) { return find_npu(allocation.node, npu); });
   entry.unresolved = found.unresolved;
   return std::move(found.places);
 }

@@ -159,7 +159,7 @@ class BookState {
   std::uint64_t next_job_ = 1;
   std::unordered_map<std::uint64_t, Entry*> by_job_;
   std::map<std::string, std::string, std::less<>> closed_;  // tenants for which nothing is admitted, and why
-  std::set<std::string> timed_;    // entries with an `until`
+  std::set<std::string> timed_;                             // entries with an `until`
   std::set<std::string> refused_;  // admitted ones for which no node had room when they were asked for
   bool room_ = false;              // something became free since wakeable() looked
   std::uint64_t expired_ = 0;

@@ -59,9 +59,9 @@ struct BookCounts {
 // What explains a Pod, to be asked without the book's lock.
 struct WhyQuestion {
   Scheduler core;
-  JobId job;          // invalid: the core does not know it
-  PodWhy known;       // stage, tenant and node; the verdict where there is no job
-  std::string pod;    // "namespace/name"
+  JobId job;                                  // invalid: the core does not know it
+  PodWhy known;                               // stage, tenant and node; the verdict where there is no job
+  std::string pod;                            // "namespace/name"
   std::map<std::uint64_t, std::string> jobs;  // how they are called
 };
 

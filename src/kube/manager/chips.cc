@@ -47,9 +47,9 @@ Result<std::shared_ptr<const Chips>> Chips::with(const ChipDocs& operators) {
   for (wire::NpuResource& resource : wire::builtin_npu_resources()) resources.push_back(std::move(resource));
   TG_TRY(made->catalog_, Catalog::with(models));
   for (wire::NpuResource& resource : resources) {
-    const bool known = std::any_of(
-        made->resources_.begin(), made->resources_.end(),
-        [&](const wire::NpuResource& other) { return other.word == resource.word; });
+    const bool known =
+        std::any_of(made->resources_.begin(), made->resources_.end(),
+                    [&](const wire::NpuResource& other) { return other.word == resource.word; });
     if (!known) made->resources_.push_back(std::move(resource));
   }
   return std::shared_ptr<const Chips>(std::move(made));

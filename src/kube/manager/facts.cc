@@ -39,9 +39,9 @@ void read_needs(const json::object& pod, PodFacts& facts) {
   for (const ContainerGrant& grant : *grants) {
     ContainerNeed need = need_of(grant);
     if (requests) {
-      const auto asked = std::find_if(
-          requests->begin(), requests->end(),
-          [&](const ContainerRequest& request) { return request.container == need.container; });
+      const auto asked =
+          std::find_if(requests->begin(), requests->end(),
+                       [&](const ContainerRequest& request) { return request.container == need.container; });
       if (asked != requests->end()) need.asked_mib = asked->memory_mib.value_or(0);
     }
     facts.needs.push_back(std::move(need));

@@ -1,5 +1,5 @@
-// What the book keeps of the API's objects, copied out of their JSON. Values and pure functions; reading never
-// fails as a whole: what cannot be understood is said in the value.
+// What the book keeps of the API's objects, copied out of their JSON. Values and pure functions; reading
+// never fails as a whole: what cannot be understood is said in the value.
 #pragma once
 
 #include <cstdint>
@@ -39,16 +39,16 @@ struct PodFacts {
   Priority priority = Priority::kNormal;
   std::int64_t time_limit_ms = kUnlimited;
   std::int64_t bandwidth_bps = 0;
-  std::string granted;                     // the annotation as it stands: what is charged is of this
-  std::vector<ContainerNeed> needs;        // as `granted` says
-  std::string problem;                     // why `granted` cannot be understood; else empty
-  std::optional<std::uint32_t> gate{};     // where our gate stands among the Pod's; none: it is open
-  bool admitted = false;                   // a manager has opened it
-  std::string allocation;                  // the annotation; empty: none
-  std::string node;                        // bound to it; empty: not bound
-  bool ended = false;                      // Succeeded or Failed: holds nothing any more
-  bool going = false;                      // it is being deleted
-  std::string told;                        // what our condition says: "reason\nmessage"; empty: there is none
+  std::string granted;                  // the annotation as it stands: what is charged is of this
+  std::vector<ContainerNeed> needs;     // as `granted` says
+  std::string problem;                  // why `granted` cannot be understood; else empty
+  std::optional<std::uint32_t> gate{};  // where our gate stands among the Pod's; none: it is open
+  bool admitted = false;                // a manager has opened it
+  std::string allocation;               // the annotation; empty: none
+  std::string node;                     // bound to it; empty: not bound
+  bool ended = false;                   // Succeeded or Failed: holds nothing any more
+  bool going = false;                   // it is being deleted
+  std::string told;                     // what our condition says: "reason\nmessage"; empty: there is none
 
   bool open() const { return !gate && admitted; }
   friend bool operator==(const PodFacts&, const PodFacts&) = default;

@@ -121,8 +121,7 @@ void Feed::follow_namespaces() {
       cache_of<wire::Labels>(
           labels_of,
           [this](const std::string& name, const wire::Labels& labels) { book_.put_namespace(name, labels); },
-          [this](const std::string& name, const wire::Labels&) { book_.remove_namespace(name); },
-          synced(1)));
+          [this](const std::string& name, const wire::Labels&) { book_.remove_namespace(name); }, synced(1)));
 }
 
 void Feed::follow_chips() {
@@ -132,8 +131,7 @@ void Feed::follow_chips() {
             return read_own<wire::ClusterChip>("ChipModel", object, wire::read_cluster_chip);
           },
           [this](const std::string&, const wire::ClusterChip& chip) { book_.put_chip(chip); },
-          [this](const std::string& name, const wire::ClusterChip&) { book_.remove_chip(name); },
-          synced(2)));
+          [this](const std::string& name, const wire::ClusterChip&) { book_.remove_chip(name); }, synced(2)));
 }
 
 void Feed::follow_nodes() {

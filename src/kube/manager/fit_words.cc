@@ -64,7 +64,8 @@ std::string sentence_of(const NodeFit& fit, std::string_view word) {
     text += ' ';
     text += kRefusals[i];
   }
-  std::string of = std::to_string(fit.npus) + " NPU" + (fit.npus == 1 ? "" : "s") + " of " + std::string(word);
+  std::string of =
+      std::to_string(fit.npus) + " NPU" + (fit.npus == 1 ? "" : "s") + " of " + std::string(word);
   if (fit.reason == ReasonCode::kNpusNever) {
     return fit.npus == 0 ? "the node has no NPU of " + std::string(word)
                          : "the node has too few: " + of + (text.empty() ? "" : ", " + text);

@@ -136,8 +136,7 @@ Result<void> GateKeeper::patch(const Opening& opening, const net::Interrupt& sto
     operations.push_back(operation("test", gate + "/name", names::kGate));
     operations.push_back(operation("remove", gate));
   }
-  operations.push_back(
-      operation("add", annotation_path(names::kAdmitted), text_of_now(client_.timing())));
+  operations.push_back(operation("add", annotation_path(names::kAdmitted), text_of_now(client_.timing())));
   CallOptions call;
   call.interrupt = &stop;
   call.timeout = options_.call;

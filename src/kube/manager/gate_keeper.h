@@ -73,8 +73,8 @@ class GateKeeper {
   const std::function<bool()> leads_;
   const GateOptions options_;
   EventRecorder* const events_;
-  std::map<std::string, Retry> retries_;     // by uid
-  std::map<std::string, int> refusals_;      // how often each was refused for good, by uid
+  std::map<std::string, Retry> retries_;  // by uid
+  std::map<std::string, int> refusals_;   // how often each was refused for good, by uid
   std::atomic<std::uint64_t> opened_ = 0;
   std::atomic<std::uint64_t> conflicts_ = 0;
   std::atomic<std::uint64_t> failed_ = 0;

@@ -77,8 +77,8 @@ PodParts parts_of(const std::vector<ContainerNeed>& needs, const Chips& chips) {
 std::string why_unfit(const std::vector<ContainerNeed>& needs, const Chips& chips) {
   for (const ContainerNeed& need : needs) {
     if (!need.slice || chips.find_template(need.word, need.template_name) != nullptr) continue;
-    return "its container " + quoted(need.container) + " was granted template " +
-           quoted(need.template_name) + " of " + quoted(need.word) + ", which no chip has";
+    return "its container " + quoted(need.container) + " was granted template " + quoted(need.template_name) +
+           " of " + quoted(need.word) + ", which no chip has";
   }
   return {};
 }

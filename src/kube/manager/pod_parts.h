@@ -1,5 +1,5 @@
-// A Pod's containers as parts of a job, and the places of those parts as the annotation tangram.dev/allocation
-// has them. Pure.
+// A Pod's containers as parts of a job, and the places of those parts as the annotation
+// tangram.dev/allocation has them. Pure.
 #pragma once
 
 #include <cstdint>

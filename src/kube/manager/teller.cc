@@ -73,10 +73,9 @@ void Teller::wake(const net::Interrupt& stop) {
     const extender::PodRef& pod = pods.front();
     json::object annotations;
     annotations[names::kWoken] = text_of_now(client_.timing());
-    json::object patch{
-        {"metadata", json::object{{"uid", pod.uid}, {"annotations", std::move(annotations)}}}};
-    const auto done = client_.merge_patch({resources::pods(), pod.space, pod.name}, std::move(patch), {},
-                                          call_for(stop));
+    json::object patch{{"metadata", json::object{{"uid", pod.uid}, {"annotations", std::move(annotations)}}}};
+    const auto done =
+        client_.merge_patch({resources::pods(), pod.space, pod.name}, std::move(patch), {}, call_for(stop));
     if (done) {
       ++woken_;
       continue;
@@ -146,8 +145,8 @@ json::object tenant_status(const TenantUse& use) {
   status["namespaces"] = use.namespaces;
   if (!use.closed.empty()) {
     json::array conditions;
-    conditions.push_back(json::object{
-        {"type", "Ready"}, {"status", "False"}, {"reason", "Closed"}, {"message", use.closed}});
+    conditions.push_back(
+        json::object{{"type", "Ready"}, {"status", "False"}, {"reason", "Closed"}, {"message", use.closed}});
     status["conditions"] = std::move(conditions);
   }
   return status;

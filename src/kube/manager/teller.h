@@ -1,6 +1,6 @@
-// Writes what people and the cluster's scheduler are told: conditions and Events of Pods that wait, the status
-// of Tenants, and the touch by which the scheduler looks at a Pod again that it has put aside. Nothing depends
-// on any of it arriving; all of it is bounded, so that none of it holds up the opening of gates.
+// Writes what people and the cluster's scheduler are told: conditions and Events of Pods that wait, the
+// status of Tenants, and the touch by which the scheduler looks at a Pod again that it has put aside. Nothing
+// depends on any of it arriving; all of it is bounded, so that none of it holds up the opening of gates.
 //
 // Not thread-safe but for the counters: belongs to one thread.
 #pragma once

@@ -1,4 +1,5 @@
-// One leadership: a book that is made for it, what feeds it, and what acts on it. Private to src/kube/manager.
+// One leadership: a book that is made for it, what feeds it, and what acts on it. Private to
+// src/kube/manager.
 #pragma once
 
 #include <cstdint>

@@ -67,11 +67,9 @@ Result<std::vector<NodeStray>> strays_of(const json::object& object, std::string
     TG_TRY(NodeStray stray, stray_of(value, where));
     strays.push_back(std::move(stray));
   }
-  std::sort(strays.begin(), strays.end(),
-            [](const NodeStray& a, const NodeStray& b) { return a.id < b.id; });
-  const auto same =
-      std::adjacent_find(strays.begin(), strays.end(),
-                         [](const NodeStray& a, const NodeStray& b) { return a.id == b.id; });
+  std::sort(strays.begin(), strays.end(), [](const NodeStray& a, const NodeStray& b) { return a.id < b.id; });
+  const auto same = std::adjacent_find(strays.begin(), strays.end(),
+                                       [](const NodeStray& a, const NodeStray& b) { return a.id == b.id; });
   if (same != strays.end()) return bad_field(where, "strays", "a list that names each slice once");
   return strays;
 }
@@ -90,8 +88,7 @@ Result<NodeNpu> npu_of(const json::value& value, std::string_view where) {
   TG_TRY(const std::string health, protocol::text_field(*object, where, "health", true));
   npu.healthy = health == "ok";
   TG_TRY(npu.note, protocol::text_field(*object, where, "note", false));
-  TG_TRY(npu.allocatable_mib,
-         protocol::number_field(*object, where, "allocatableMiB", 0, kMemoryMibMax));
+  TG_TRY(npu.allocatable_mib, protocol::number_field(*object, where, "allocatableMiB", 0, kMemoryMibMax));
   TG_TRY(npu.ai_cores, protocol::number_field(*object, where, "aiCores", 0, 100'000));
   TG_TRY(npu.not_cut, protocol::text_field(*object, where, "notCut", false));
   TG_TRY(npu.templates, texts_field(*object, where, "templates"));
