@@ -33,6 +33,11 @@ inline constexpr std::string_view kTemplatePrefix = "tangram.dev/template-";
 std::string template_annotation(std::size_t index);
 // By the node agent: the slices that it made.
 inline constexpr std::string_view kAllocated = "tangram.dev/allocated";
+// By the manager, when there is room for a Pod that the cluster's scheduler has put aside: when (RFC 3339).
+// Only that it changes matters.
+inline constexpr std::string_view kWoken = "tangram.dev/woken";
+// A condition in the Pod's status, by the manager: why it waits for its tenant's quota.
+inline constexpr std::string_view kQuotaCondition = "tangram.dev/QuotaAdmitted";
 
 // What whoever makes a Pod may say.
 inline constexpr std::string_view kPriority = "tangram.dev/priority";     // "high", "normal", "low"
