@@ -5,8 +5,10 @@
 
 #include <atomic>
 
+#include "kube/process/keeping.h"
 #include "kube_api/api_server.h"
 #include "kube_api/fake_timing.h"
+#include "net/support.h"
 
 namespace tangram::kube::process {
 namespace {
@@ -77,6 +79,30 @@ TEST_F(LeaderLabelTest, WithoutAPodThereIsNothingToDo) {
   patches();
   EXPECT_TRUE(label.pass(true));
   EXPECT_THAT(patches(), IsEmpty());
+}
+
+// Without this, a Service would go on leading to a process that leads no more, or that has ended.
+TEST_F(LeaderLabelTest, FollowsTheLeadershipAndIsGivenBack) {
+  std::atomic<bool> leads = false;
+  std::vector<std::string> all;
+  const auto says = [&](const std::string& wanted) {
+    return net::eventually([&] {
+      for (std::string& one : patches()) all.push_back(std::move(one));
+      return !all.empty() && all.back() == wanted;
+    });
+  };
+  {
+    const LabelKeeping keeping(*client, LeaderLabel(*client, "kube-system", "mine"),
+                               [&] { return leads.load(); });
+    EXPECT_TRUE(says(kGiven)) << "a restarted container may still have it";
+    leads = true;
+    EXPECT_TRUE(says(kMine));
+    leads = false;
+    EXPECT_TRUE(says(kGiven));
+    leads = true;
+    EXPECT_TRUE(says(kMine));
+  }
+  EXPECT_TRUE(says(kGiven));
 }
 
 }  // namespace
