@@ -62,14 +62,14 @@ TEST(BindPatch, SaysEverythingInOneGuardedPatch) {
       R"({"op":"add","path":"/metadata/labels/hami.io~1vgpu-node","value":"n1"}])");
 }
 
-// Without this, two containers of a Pod would get each other's template, as with a map by UUID; or a whole NPU a
-// template.
+// Without this, two containers of a Pod would get each other's template, as with a map by UUID; or a whole
+// NPU a template.
 TEST(BindPatch, EachContainerHasItsOwn) {
   PodNote note;
   note.containers = {"init", "side", "small", "large", "all"};
-  note.granted = write_grants(std::vector<ContainerGrant>{
-      grant("init", 3072, "vir01"), grant("small", 3072, "vir01"), grant("large", 12288, "vir04"),
-      grant("all", 21527, "")});
+  note.granted =
+      write_grants(std::vector<ContainerGrant>{grant("init", 3072, "vir01"), grant("small", 3072, "vir01"),
+                                               grant("large", 12288, "vir04"), grant("all", 21527, "")});
   Reservation reservation;
   reservation.chip_word = "Ascend310P";
   reservation.allocation.node = "n1";
@@ -91,8 +91,8 @@ TEST(BindPatch, EachContainerHasItsOwn) {
   EXPECT_FALSE(all.contains("/metadata/annotations/tangram.dev~1template-3"));
 }
 
-// Without this, no Pod with NPUs could be bound to a node whose name is longer than a label may be; a fault of
-// HAMi's.
+// Without this, no Pod with NPUs could be bound to a node whose name is longer than a label may be; a fault
+// of HAMi's.
 TEST(BindPatch, ALongNodeNameIsNoLabel) {
   for (const std::size_t length : {63U, 64U, 253U}) {
     Reservation reservation = slice_reservation();
@@ -103,8 +103,8 @@ TEST(BindPatch, ALongNodeNameIsNoLabel) {
   }
 }
 
-// Without this, a Pod that was not bound would go on holding its place for whoever leads next; and without the
-// guard a newer allocation would be taken away.
+// Without this, a Pod that was not bound would go on holding its place for whoever leads next; and without
+// the guard a newer allocation would be taken away.
 TEST(BindPatch, IsTakenBackWhereItIsStillTheSame) {
   EXPECT_EQ(
       json::serialize(unbind_patch(train(), slice_reservation())),

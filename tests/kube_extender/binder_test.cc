@@ -50,8 +50,8 @@ TEST_F(BinderTest, ReservesAnnotatesBinds) {
   EXPECT_THAT(server.bodies("POST").front(), HasSubstr(R"("uid":"u-1")"));
 }
 
-// Without this, a call that is repeated because its answer was lost would fail, or be written over what the node
-// agent has said since.
+// Without this, a call that is repeated because its answer was lost would fail, or be written over what the
+// node agent has said since.
 TEST_F(BinderTest, TheSameAgainIsDoneAlready) {
   ASSERT_EQ(reason(), "bound");
   EXPECT_EQ(reason(), "bound");
@@ -79,9 +79,8 @@ TEST_F(BinderTest, WhatTheBookRefusesIsNotWritten) {
 
 // Without this, a place would be lost for each Pod whose marks could not be written.
 TEST_F(BinderTest, AFailedPatchGivesThePlaceBack) {
-  for (const auto& [status, wanted] :
-       {std::pair(422, "kube.invalid"), std::pair(403, "kube.forbidden"), std::pair(404, "kube.pod.unknown"),
-        std::pair(409, "kube.conflict")}) {
+  for (const auto& [status, wanted] : {std::pair(422, "kube.invalid"), std::pair(403, "kube.forbidden"),
+                                       std::pair(404, "kube.pod.unknown"), std::pair(409, "kube.conflict")}) {
     SCOPED_TRACE(status);
     notes.put("u-1", {{"side", "main"}, granted_slice()});
     server.spoil("PATCH", status);
@@ -104,7 +103,8 @@ TEST_F(BinderTest, AnotherPodOfTheNameIsNotTouched) {
   EXPECT_EQ(server.bound_to(), "");
 }
 
-// Without this, a Pod that could not be bound would hold its place, and whoever leads next would find it there.
+// Without this, a Pod that could not be bound would hold its place, and whoever leads next would find it
+// there.
 TEST_F(BinderTest, ARefusedBindingIsTakenBack) {
   server.spoil("POST", 409);
   const Result<void> bound = bind();
@@ -116,8 +116,8 @@ TEST_F(BinderTest, ARefusedBindingIsTakenBack) {
   EXPECT_THAT(placer.calls(), ElementsAre("reserve train n1", "drop train"));
 }
 
-// Without this, a binding that was carried out, and whose answer was lost, would be taken back: the Pod would run on
-// an NPU that the book gives to the next.
+// Without this, a binding that was carried out, and whose answer was lost, would be taken back: the Pod would
+// run on an NPU that the book gives to the next.
 TEST_F(BinderTest, ABindingWithoutAnAnswerIsLookedFor) {
   server.spoil("POST", 0, true);
   EXPECT_EQ(reason(), "bound");
@@ -125,8 +125,8 @@ TEST_F(BinderTest, ABindingWithoutAnAnswerIsLookedFor) {
   EXPECT_THAT(server.allocation(), HasSubstr("AA-BB"));
 }
 
-// Without this, a place would stay taken for a Pod whose binding never arrived; and what may still arrive would find
-// no allocation.
+// Without this, a place would stay taken for a Pod whose binding never arrived; and what may still arrive
+// would find no allocation.
 TEST_F(BinderTest, ABindingThatNeverArrivedGivesThePlaceBack) {
   server.spoil("POST", 0);
   EXPECT_EQ(reason(), "kube.connection");

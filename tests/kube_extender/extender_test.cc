@@ -76,8 +76,8 @@ class ExtenderTest : public ::testing::Test {
   std::unique_ptr<net::HttpClient> client;
 };
 
-// Without this, `kubectl describe` would not show HAMi's word of why a Pod waits, or a node that can never help
-// be preempted on.
+// Without this, `kubectl describe` would not show HAMi's word of why a Pod waits, or a node that can never
+// help be preempted on.
 TEST_F(ExtenderTest, SaysWhichNodesFitAndWhyOthersDoNot) {
   placer.answer("n2", refusing("CardTimeSlicingExhausted"));
   placer.answer("n3", refusing("NodeInsufficientDevice", true));
@@ -108,12 +108,13 @@ TEST_F(ExtenderTest, WithoutABookNothingFits) {
   placer.refuse(book_error(Code::kUnavailable, "kube.book.not_ready", "the cluster is being read"));
   EXPECT_EQ(filter(train_pod(), {"n1"}),
             R"({"Nodes":null,"NodeNames":null,"FailedNodes":{},"FailedAndUnresolvableNodes":{},)"
-            R"("Error":"the cluster is being read (kube.book.not_ready)"})");
+            R"("Error":"the cluster is being read (kube.book.not_ready)"
+})");
   EXPECT_EQ(ask("/prioritize", about(train_pod(), {"n1"})).status, 503);
-  EXPECT_THAT(bind(), HasSubstr("kube.book.not_ready"));
-  placer.refuse(book_error(Code::kNotFound, "kube.pod.unknown", "Pod team-a/train is not known"));
-  EXPECT_THAT(filter(train_pod(), {"n1"}), HasSubstr(R"("Error":"Pod team-a/train is not known)"));
-  EXPECT_EQ(extender.meters().calls(Verb::kFilter, CallOutcome::kFailed), 2U);
+EXPECT_THAT(bind(), HasSubstr("kube.book.not_ready"));
+placer.refuse(book_error(Code::kNotFound, "kube.pod.unknown", "Pod team-a/train is not known"));
+EXPECT_THAT(filter(train_pod(), {"n1"}), HasSubstr(R"("Error":"Pod team-a/train is not known)"));
+EXPECT_EQ(extender.meters().calls(Verb::kFilter, CallOutcome::kFailed), 2U);
 }
 
 // Without this, a Pod that came past admission would be tried again and again, or be placed.
@@ -142,7 +143,8 @@ TEST_F(ExtenderTest, ScoresAreTheProtocols) {
 TEST_F(ExtenderTest, FiveThousandNodesFitIntoAQuestion) {
   std::vector<std::string> nodes;
   for (int i = 0; i < 5'000; ++i) nodes.push_back("node-" + std::to_string(i) + "." + std::string(240, 'x'));
-  for (int i = 0; i < 5'000; i += 2) placer.answer(nodes[static_cast<std::size_t>(i)], refusing("CardNotHealth"));
+  for (int i = 0; i < 5'000; i += 2)
+    placer.answer(nodes[static_cast<std::size_t>(i)], refusing("CardNotHealth"));
   const json::object answer = *parse_object(filter(train_pod(), nodes));
   EXPECT_EQ(array_at(answer, {"NodeNames"})->size(), 2'500U);
   EXPECT_EQ(object_at(answer, {"FailedNodes"})->size(), 2'500U);
@@ -172,12 +174,13 @@ TEST_F(ExtenderTest, BindsWithTwoCalls) {
 // Without this, the scheduler would not be told why, and would take the Pod for bound.
 TEST_F(ExtenderTest, ABindingThatFailsSaysWhy) {
   placer.refuse(book_error(Code::kNotNow, "capacity.slots.busy", "n1 has no slot free"));
-  EXPECT_EQ(bind(), R"({"Error":"n1 has no slot free (capacity.slots.busy)"})");
+  EXPECT_EQ(bind(), R"({"Error":"n1 has no slot free (capacity.slots.busy)"
+})");
   EXPECT_EQ(extender.meters().calls(Verb::kBind, CallOutcome::kRefused), 1U);
-  placer.accept();
-  api.spoil("POST", 403);
-  EXPECT_THAT(bind(), HasSubstr("kube.forbidden"));
-  EXPECT_EQ(extender.meters().calls(Verb::kBind, CallOutcome::kFailed), 1U);
+placer.accept();
+api.spoil("POST", 403);
+EXPECT_THAT(bind(), HasSubstr("kube.forbidden"));
+EXPECT_EQ(extender.meters().calls(Verb::kBind, CallOutcome::kFailed), 1U);
 }
 
 // Without this, whatever a stranger sends could be taken for a question, or end the process.

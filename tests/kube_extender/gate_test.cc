@@ -37,11 +37,11 @@ class GateTest : public ::testing::Test {
     rules.schedulers = {"the test's server 2"};  // as the authority calls the second that it vouches for
     rules.leads = [this] { return leads.load(); };
     rules.other_bytes_max = 10;
-    server = net::HttpServer::start(
-                 std::move(options),
-                 [](const net::Request&, net::Responder responder) { responder.send({}); },
-                 make_gate(std::move(rules)))
-                 .value();
+    server =
+        net::HttpServer::start(
+            std::move(options), [](const net::Request&, net::Responder responder) { responder.send({}); },
+            make_gate(std::move(rules)))
+            .value();
   }
 
   std::string path(const std::string& name) const { return directory.file(name); }
@@ -92,8 +92,8 @@ TEST_F(GateTest, OtherPathsAreForAll) {
   EXPECT_EQ(ask("", "/pods", 11), 413);
 }
 
-// Without this, the scheduler would keep its connection to a process that does not lead, and never find the one
-// that does.
+// Without this, the scheduler would keep its connection to a process that does not lead, and never find the
+// one that does.
 TEST_F(GateTest, WhoDoesNotLeadLetsGo) {
   const auto scheduler = client("scheduler");
   net::ClientRequest request;

@@ -15,11 +15,13 @@ PodNote note(std::string granted) {
 TEST(PodNotes, AreTakenOutOfAPod) {
   EXPECT_EQ(note_of(train_pod()), (PodNote{{"side", "main"}, granted_slice()}));
   EXPECT_EQ(note_of(*parse_object("{}")), PodNote{});
-  EXPECT_EQ(note_of(*parse_object(R"({"metadata":7,"spec":{"containers":[7,{"name":8}],"initContainers":{}}})")),
-            (PodNote{{"", ""}, ""}));
+  EXPECT_EQ(
+      note_of(*parse_object(R"({"metadata":7,"spec":{"containers":[7,{"name":8}],"initContainers":{}}})")),
+      (PodNote{{"", ""}, ""}));
 }
 
-// Without this, Pods that are never bound would fill the memory, or a Pod that was just asked about be forgotten.
+// Without this, Pods that are never bound would fill the memory, or a Pod that was just asked about be
+// forgotten.
 TEST(PodNotes, TheLatestAreKept) {
   PodNotes notes(2);
   notes.put("a", note("1"));
