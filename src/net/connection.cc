@@ -340,6 +340,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     co_await tls.async_handshake(asio::ssl::stream_base::server,
                                  asio::redirect_error(asio::use_awaitable, error));
     context_.table.set_progress(ticket_, ConnectionTable::Progress::kSecure);
+    if (!error) peer_.certificate_name = verified_client(tls.native_handle());
     co_return !error;
   }
 
@@ -662,7 +663,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   asio::steady_timer look_;
   Deadline deadline_;
   beast::flat_buffer buffer_;
-  const Peer peer_;
+  Peer peer_;
   const std::shared_ptr<TlsContext> tls_;
   const ConnectionTable::Ticket ticket_;
   Response refusal_;

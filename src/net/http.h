@@ -111,6 +111,9 @@ struct Peer {
   };
   std::optional<Process> process;  // Unix socket: the process that connected
   std::string address;             // TCP: "192.0.2.7:40112"; empty on a Unix socket
+  // TLS: the common name of the client's certificate, when the server asks for one and its authority vouches
+  // for it (net/tls.h); else empty.
+  std::string certificate_name{};
 
   std::string host() const;  // the address without the port
 };

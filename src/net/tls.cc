@@ -11,6 +11,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -96,6 +97,28 @@ Result<void> use_key(ssl::context& context, const TlsFiles& files) {
                       "it must be PEM without a password"));
 }
 
+// What a client shows never ends the handshake: clients without a certificate have other paths to ask for.
+Result<void> use_client_authority(ssl::context& context, const TlsFiles& files) {
+  if (files.client_authority.empty()) return {};
+  TG_TRY(const FileText file, read_file(files.client_authority, "authority of clients"));
+  error_code error;
+  context.add_certificate_authority(boost::asio::buffer(file.text), error);
+  SSL_CTX* const native = context.native_handle();
+  const bool is_empty = sk_X509_OBJECT_num(X509_STORE_get0_objects(SSL_CTX_get_cert_store(native))) <= 0;
+  if (error || is_empty) {
+    return fail(invalid("certificate.invalid",
+                        files.client_authority + " holds no authority whose clients could be known", error,
+                        "it must be PEM: lines from BEGIN CERTIFICATE to END CERTIFICATE"));
+  }
+  SSL_CTX_set_verify(native, SSL_VERIFY_PEER, [](int /*good*/, X509_STORE_CTX* /*chain*/) { return 1; });
+  // A session that is resumed carries the client's certificate. The library resumes none without a name of
+  // where it is good for.
+  constexpr std::string_view kContext = "tangram";
+  SSL_CTX_set_session_id_context(native, reinterpret_cast<const unsigned char*>(kContext.data()),
+                                 static_cast<unsigned>(kContext.size()));
+  return {};
+}
+
 void warn_of_time(ssl::context& context, const TlsFiles& files) {
   const X509* const leaf = SSL_CTX_get0_certificate(context.native_handle());
   if (leaf == nullptr) return;
@@ -117,6 +140,7 @@ Result<std::shared_ptr<ssl::context>> make_context(const TlsFiles& files) {
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   TG_TRY_VOID(use_certificate(*context, files));
   TG_TRY_VOID(use_key(*context, files));
+  TG_TRY_VOID(use_client_authority(*context, files));
   if (SSL_CTX_check_private_key(native) != 1) {
     return fail(invalid("key.mismatch",
                         "the key " + files.key + " does not belong to the certificate " + files.certificate,
@@ -138,6 +162,22 @@ Result<void> TlsContext::reload() {
   const std::lock_guard lock(mutex_);
   context_.swap(context);
   return {};
+}
+
+std::string verified_client(ssl_st* tls) {
+  X509* const certificate = SSL_get0_peer_certificate(tls);
+  if (certificate == nullptr || SSL_get_verify_result(tls) != X509_V_OK) return {};
+  const X509_NAME* const subject = X509_get_subject_name(certificate);
+  const int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  // Of two names nobody could say which one was meant.
+  if (place < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, place) >= 0) return {};
+  unsigned char* text = nullptr;
+  const int length =
+      ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place)));
+  if (length < 0) return {};
+  std::string name(reinterpret_cast<const char*>(text), static_cast<std::size_t>(length));
+  OPENSSL_free(text);
+  return name;
 }
 
 std::shared_ptr<ssl::context> TlsContext::current() const {

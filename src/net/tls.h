@@ -7,6 +7,8 @@
 
 #include "base/result.h"
 
+struct ssl_st;
+
 namespace boost::asio::ssl {
 class context;
 }
@@ -16,6 +18,9 @@ namespace tangram::net {
 struct TlsFiles {
   std::string certificate;  // PEM, the server's own first, then those between it and the root
   std::string key;          // PEM, not encrypted; may be in the same file
+  // PEM: who vouches for clients; empty: they are not asked for a certificate. One that shows none, or one of
+  // somebody else, may connect all the same: see Peer::certificate_name.
+  std::string client_authority{};
 };
 
 // Thread-safe.
@@ -41,5 +46,9 @@ class TlsContext {
   mutable std::mutex mutex_;
   std::shared_ptr<boost::asio::ssl::context> context_;
 };
+
+// The common name in the certificate that the client of a finished handshake has shown, if the authority of the
+// files vouches for it; else empty.
+std::string verified_client(ssl_st* tls);
 
 }  // namespace tangram::net

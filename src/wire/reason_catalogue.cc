@@ -643,7 +643,8 @@ constexpr ReasonText kReasons[] = {
 std::span<const ReasonText> reason_catalogue() {
   static const std::vector<ReasonText> all = [] {
     std::vector<ReasonText> reasons(std::begin(kReasons), std::end(kReasons));
-    for (const std::span<const ReasonText> more : {admission_reasons(), node_reasons()})
+    for (const std::span<const ReasonText> more :
+         {admission_reasons(), node_reasons(), extender_reasons(), manager_reasons()})
       reasons.insert(reasons.end(), more.begin(), more.end());
     return reasons;
   }();

@@ -9,5 +9,7 @@ namespace tangram::wire {
 
 std::span<const ReasonText> admission_reasons();
 std::span<const ReasonText> node_reasons();
+std::span<const ReasonText> extender_reasons();
+std::span<const ReasonText> manager_reasons();
 
 }  // namespace tangram::wire

@@ -123,5 +123,21 @@ TEST(DirectoryStart, NobodyIsLetInBeforeAllIsKnown) {
   EXPECT_EQ(chain.error().code, Code::kUnavailable);
 }
 
+// Without this, metrics would miss the quotas of namespaces that are idle, or a process be called ready that
+// refuses everybody.
+TEST_F(DirectoryTest, TellsEveryQuotaAndWhetherItIsReady) {
+  EXPECT_TRUE(directory.ready());
+  EXPECT_FALSE(Directory().ready());
+  EXPECT_TRUE(directory.all_quotas().empty());
+  directory.put_quota("a-1/q", {{"limits.huawei.com/Ascend310P-memory", 10}});
+  directory.put_quota("idle/q", {{"limits.huawei.com/Ascend310P-memory", 20}});
+  directory.put_pod("a-1/p", {{"limits.huawei.com/Ascend310P-memory", 3}});
+  const auto all = directory.all_quotas();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all.at("a-1"), directory.quotas_of("a-1"));
+  EXPECT_EQ(all.at("a-1").front().used, 3);
+  EXPECT_EQ(all.at("idle").front().hard, 20);
+}
+
 }  // namespace
 }  // namespace tangram::kube::admission

@@ -49,8 +49,8 @@ TEST(Manifests, MarksAreThoseOfTheCode) {
   for (const std::string_view mark : {names::kGate, names::kManagedLabel, names::kTenantLabel}) {
     EXPECT_NE(webhook.find("'" + std::string(mark) + "'"), std::string::npos) << mark;
   }
-  for (const std::string_view mark :
-       {names::kRequested, names::kGranted, names::kAdmitted, names::kAllocation, names::kAllocated}) {
+  for (const std::string_view mark : {names::kRequested, names::kGranted, names::kAdmitted,
+                                      names::kAllocation, names::kAllocated, names::kTemplatePrefix}) {
     EXPECT_NE(webhook.find("'" + std::string(mark) + "'"), std::string::npos) << mark;
     EXPECT_NE(policies.find("'" + std::string(mark) + "'"), std::string::npos) << mark;
   }

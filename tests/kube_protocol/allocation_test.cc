@@ -22,6 +22,18 @@ TEST(Allocations, ComeBackAsTheyWere) {
   EXPECT_EQ(*read, allocation);
 }
 
+// Without this, a 310P would be cut in another vGroup than was counted, and the next slice find no room.
+TEST(Allocations, TellTheVgroup) {
+  const Allocation allocation{"n1", "", {{"main", GrantKind::kSlice, "vir01", {{"uuid-a", 0}}, 3}}};
+  const std::string text = write_allocation(allocation);
+  EXPECT_NE(text.find(R"("vgroup":3)"), std::string::npos);
+  EXPECT_EQ(*read_allocation(text), allocation);
+  EXPECT_FALSE(read_allocation(
+      R"({"node":"n1","containers":[{"container":"a","kind":"slice","template":"v","npus":[{"uuid":"u"}],"vgroup":16}]})"));
+  EXPECT_FALSE(read_allocation(
+      R"({"node":"n1","containers":[{"container":"a","kind":"whole","npus":[{"uuid":"u"}],"vgroup":1}]})"));
+}
+
 // Without this, the agent could give a container two NPUs for one slice, or none at all.
 TEST(Allocations, WhatIsWrongIsRefused) {
   for (const std::string& containers :

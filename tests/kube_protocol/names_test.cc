@@ -15,13 +15,14 @@ TEST(Names, AreHamis) {
   EXPECT_EQ(hami_allocated("Ascend310P"), "hami.io/Ascend310P-devices-allocated");
   EXPECT_EQ(hami_node_register("Ascend310P"), "hami.io/node-register-Ascend310P");
   EXPECT_EQ(hami_node_handshake("Ascend310P"), "hami.io/node-handshake-Ascend310P");
+  EXPECT_EQ(template_annotation(12), "tangram.dev/template-12");
 }
 
 // Without this, a tenant could write down an allocation that nobody made, or a user be refused what is his.
 TEST(Names, AMarkOfAnAllocationIsNobodysToWrite) {
   for (const char* key :
        {"tangram.dev/admitted", "tangram.dev/allocation", "tangram.dev/allocated", "tangram.dev/requested",
-        "tangram.dev/granted", "hami.io/Ascend310P-devices-to-allocate",
+        "tangram.dev/granted", "tangram.dev/template-0", "hami.io/Ascend310P-devices-to-allocate",
         "hami.io/Ascend910B4-1-devices-allocated"}) {
     EXPECT_EQ(mark_of_annotation(key), Mark::kOwn) << key;
   }

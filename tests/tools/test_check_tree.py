@@ -110,6 +110,14 @@ class CheckTree(unittest.TestCase):
         self.expect("includes", "src/kube/api/b.cc", "kube may not include device")
         self.assertNotIn("kube/node", self.run_tool("--only", "includes")[1])
 
+    def test_of_the_cluster_only_the_manager_drives_the_core(self):
+        """Without this, the core could be called from two places, each with a state of its own."""
+        self.write("src/scheduler/s.h", "#pragma once\n")
+        self.write("src/kube/manager/a.cc", '#include "scheduler/s.h"\n')
+        self.write("src/kube/extender/b.cc", '#include "scheduler/s.h"\n')
+        self.expect("includes", "src/kube/extender/b.cc", "kube may not include scheduler")
+        self.assertNotIn("kube/manager", self.run_tool("--only", "includes")[1])
+
     def test_the_parts_of_a_folder_have_an_order(self):
         """Without this, the API client could come to know the manager that is built on it."""
         self.write("src/kube/node/a.cc", '#include "kube/api/b.h"\n')

@@ -21,6 +21,7 @@ ALLOWED = {
     "kube": {"base", "net", "ports", "wire", "service"},
     "kube/api": {"base", "net"},
     "kube/node": {"base", "net", "ports", "wire", "service", "device"},
+    "kube/manager": {"base", "net", "wire"} | CORE,  # the cluster's single writer, as service is a machine's
     "cli": {"base", "net", "wire", "client"},
 }
 

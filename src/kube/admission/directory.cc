@@ -136,4 +136,20 @@ std::vector<NamespaceQuota> Directory::quotas_of(std::string_view space) const {
   return lines;
 }
 
+bool Directory::ready() const {
+  const std::lock_guard lock(mutex_);
+  return ready_;
+}
+
+std::map<std::string, std::vector<NamespaceQuota>> Directory::all_quotas() const {
+  std::vector<std::string> spaces;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [space, quotas] : quotas_) spaces.push_back(space);
+  }
+  std::map<std::string, std::vector<NamespaceQuota>> all;
+  for (const std::string& space : spaces) all.emplace(space, quotas_of(space));
+  return all;
+}
+
 }  // namespace tangram::kube::admission

@@ -44,6 +44,11 @@ class Directory final : public Cluster {
   Result<std::vector<TenantLimits>> tenant_of(std::string_view space) const override;
   std::vector<NamespaceQuota> quotas_of(std::string_view space) const override;
 
+  // Whether set_ready() was called: until then whoever asks is told to come back.
+  bool ready() const;
+  // quotas_of() each namespace that has any.
+  std::map<std::string, std::vector<NamespaceQuota>> all_quotas() const;
+
  private:
   Result<const wire::ClusterTenant*> owner_of(std::string_view space) const;
   Result<std::vector<TenantLimits>> chain_of(const wire::ClusterTenant& tenant) const;

@@ -64,14 +64,18 @@ Result<void> check_unchanged(const PodView& before, const PodView& after, bool w
   return {};
 }
 
-Result<void> check_environment(const ContainerView& container) {
+tl::unexpected<Error> reserved(const ContainerView& container, std::string_view variable) {
+  return fail(
+      Code::kInvalidArgument, "admission.environment.reserved",
+      container.field + ".env[" + quoted(variable) + "] is set by Tangram to what the container is given",
+      "remove it; ask for NPUs in resources.limits");
+}
+
+Result<void> check_environment(const ContainerView& container, bool has_slice = false) {
   for (const std::string& name : container.environment) {
-    if (!is_reserved_variable(name)) continue;
-    return fail(
-        Code::kInvalidArgument, "admission.environment.reserved",
-        container.field + ".env[" + quoted(name) + "] is set by Tangram to what the container is given",
-        "remove it; ask for NPUs in resources.limits");
+    if (is_reserved_variable(name)) return reserved(container, name);
   }
+  if (container.template_reference && !has_slice) return reserved(container, kTemplateVariable);
   return {};
 }
 
@@ -85,8 +89,11 @@ bool is_reserved_variable(std::string_view name) {
   return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
 }
 
-Result<void> check_new(const PodView& pod, bool with_npus) {
-  for (const ContainerView& container : pod.containers) TG_TRY_VOID(check_environment(container));
+Result<void> check_new(const PodView& pod, bool with_npus, std::span<const ContainerView* const> sliced) {
+  for (const ContainerView& container : pod.containers) {
+    const bool has_slice = std::find(sliced.begin(), sliced.end(), &container) != sliced.end();
+    TG_TRY_VOID(check_environment(container, has_slice));
+  }
   if (!with_npus) {
     const std::string hint = "remove it: the Pod asks for no NPUs";
     if (has_gate(pod)) return forged("the gate " + std::string(names::kGate), hint);

@@ -3,6 +3,7 @@
 // write them could have NPUs without a quota. Thread-safe: pure functions.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
@@ -11,9 +12,11 @@
 namespace tangram::kube::admission {
 
 // Of a new Pod: no mark of a decision, and no reserved environment; without NPUs also none of those that
-// admission itself writes. kPermissionDenied "admission.forged", kInvalidArgument
-// "admission.environment.reserved", naming what and where.
-Result<void> check_new(const PodView& pod, bool with_npus);
+// admission itself writes. `sliced`: containers that get a slice, which may have the variable that admission
+// gives them: they come a second time when another webhook has changed the Pod. kPermissionDenied
+// "admission.forged", kInvalidArgument "admission.environment.reserved", naming what and where.
+Result<void> check_new(const PodView& pod, bool with_npus,
+                       std::span<const ContainerView* const> sliced = {});
 
 // Of a Pod that is changed by somebody who is none of Tangram's parts: all marks stay, and a container that
 // is added gets neither a reserved environment nor privileges on a Pod with NPUs. Further:

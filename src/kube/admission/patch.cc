@@ -49,6 +49,25 @@ void add_amounts(json::array& patch, const std::string& pointer, bool is_there, 
   add_texts(patch, pointer, is_there, {}, texts);
 }
 
+void add_template(json::array& patch, const ContainerChange& change) {
+  if (change.template_annotation.empty()) return;
+  const ContainerView& container = *change.container;
+  const std::string environment = container.pointer + "/env";
+  const std::string field = template_field(change.template_annotation);
+  if (const auto& present = container.template_reference) {
+    // A container that another webhook has added moves the numbers on.
+    if (present->field == field) return;
+    return add(patch, environment + '/' + std::to_string(present->place) + "/valueFrom/fieldRef/fieldPath",
+               json::value(field));
+  }
+  json::object entry{{"name", kTemplateVariable}};
+  entry["valueFrom"] = json::object{{"fieldRef", json::object{{"fieldPath", field}}}};
+  if (container.has_environment) return add(patch, environment + "/-", std::move(entry));
+  json::array list;
+  list.push_back(std::move(entry));
+  add(patch, environment, std::move(list));
+}
+
 void add_gate(json::array& patch, const PodView& pod, const std::string& gate) {
   if (gate.empty() || std::find(pod.gates.begin(), pod.gates.end(), gate) != pod.gates.end()) return;
   json::object entry{{"name", gate}};
@@ -85,6 +104,7 @@ json::array make_patch(const PodView& pod, const PodChanges& changes) {
     const std::string resources = container.pointer + "/resources";
     add_amounts(patch, resources + "/limits", container.has_limits, container.limits, change.amounts);
     add_amounts(patch, resources + "/requests", container.has_requests, container.requests, change.amounts);
+    add_template(patch, change);
   }
   add_texts(patch, "/metadata/labels", pod.has_labels, pod.labels, changes.labels);
   add_texts(patch, "/metadata/annotations", pod.has_annotations, pod.annotations, changes.annotations);

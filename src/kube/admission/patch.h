@@ -19,6 +19,9 @@ namespace tangram::kube::admission {
 struct ContainerChange {
   const ContainerView* container = nullptr;  // of the Pod that is patched; must outlive the change
   std::map<std::string, std::int64_t> amounts;
+  // Of a slice: the annotation from which kTemplateVariable is to take its value; empty: there is no such
+  // variable.
+  std::string template_annotation{};
 };
 
 struct PodChanges {

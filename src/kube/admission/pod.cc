@@ -78,15 +78,36 @@ Result<bool> read_amounts(const json::object& resources, std::string_view key, c
   return true;
 }
 
+// The annotation that the variable takes its value from, if it is one of the extender's and nothing else.
+std::string_view template_field_of(const json::object& variable) {
+  const json::object* const source = object_at(variable, {"valueFrom"});
+  const std::string_view field = text_at(variable, {"valueFrom", "fieldRef", "fieldPath"});
+  const json::value* const value = variable.if_contains("value");
+  const bool alone = source != nullptr && source->size() == 1 &&
+                     (value == nullptr || value->is_null() || text_at(variable, {"value"}).empty());
+  // All that stands before the number.
+  const std::string all = template_field(names::kTemplatePrefix);
+  const std::string_view before_number = std::string_view(all).substr(0, all.size() - 2);
+  return alone && field.starts_with(before_number) ? field : std::string_view();
+}
+
 Result<void> read_environment(const json::object& object, ContainerView& container) {
   TG_TRY(const json::array* const entries, array_in(object, "env", container.field + ".env"));
+  container.has_environment = entries != nullptr;
   if (entries == nullptr) return {};
   const std::string name_field = container.field + ".env[].name";
+  std::size_t place = 0;
   for (const json::value& entry : *entries) {
     const json::object* const variable = entry.if_object();
     if (variable == nullptr) return wrong(container.field + ".env", "a list of objects");
     TG_TRY(std::string name, text_in(*variable, "name", name_field));
-    if (name.starts_with("ASCEND_")) container.environment.push_back(std::move(name));
+    const std::string_view field = name == kTemplateVariable ? template_field_of(*variable) : std::string_view();
+    if (!field.empty() && !container.template_reference) {
+      container.template_reference = TemplateReference{place, std::string(field)};
+    } else if (name.starts_with("ASCEND_")) {
+      container.environment.push_back(std::move(name));
+    }
+    ++place;
   }
   return {};
 }
@@ -192,6 +213,13 @@ Result<void> read_spec(const json::object& spec, PodView& pod) {
 }
 
 }  // namespace
+
+std::string template_field(std::string_view annotation) {
+  std::string field = "metadata.annotations['";
+  field += annotation;
+  field += "']";
+  return field;
+}
 
 Result<PodView> read_pod(const json::object& pod) {
   PodView view;

@@ -25,6 +25,19 @@ enum class ContainerRole : std::uint8_t {
   kEphemeral,  // added to a running Pod
 };
 
+// The variable by which the vendor's runtime cuts a slice.
+inline constexpr std::string_view kTemplateVariable = "ASCEND_VNPU_SPECS";
+
+// An entry of a container's environment as admission itself writes it: kTemplateVariable, with its value taken
+// from an annotation of the Pod that only the extender writes (names::template_annotation).
+struct TemplateReference {
+  std::size_t place = 0;  // in the list
+  std::string field;      // "metadata.annotations['tangram.dev/template-0']"
+
+  friend bool operator==(const TemplateReference&, const TemplateReference&) = default;
+};
+std::string template_field(std::string_view annotation);
+
 struct ContainerView {
   std::string name;
   std::string pointer;  // "/spec/containers/0"
@@ -36,7 +49,9 @@ struct ContainerView {
   // Names that begin with "huawei.com/", and their quantities as they are written.
   std::map<std::string, std::string, std::less<>> limits;
   std::map<std::string, std::string, std::less<>> requests;
-  std::vector<std::string> environment;  // names that begin with "ASCEND_"
+  bool has_environment = false;
+  std::vector<std::string> environment;  // names that begin with "ASCEND_", but for the one below
+  std::optional<TemplateReference> template_reference;
 };
 
 struct PodView {

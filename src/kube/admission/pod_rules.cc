@@ -26,6 +26,10 @@ struct Placed {
   Rounded rounded;
 };
 
+bool is_slice(const Placed& placed) {
+  return placed.rounded.granted.kind == GrantKind::kSlice;
+}
+
 std::string_view annotation(const PodView& pod, std::string_view key) {
   const auto at = pod.annotations.find(key);
   return at == pod.annotations.end() ? std::string_view() : std::string_view(at->second);
@@ -191,9 +195,11 @@ PodChanges changes_of(const Settings& settings, const PodView& pod, const std::v
   for (const Placed& one : placed) {
     const ContainerGrant& grant = one.rounded.granted;
     const std::string& resource = grant.request.resource;
-    changes.containers.push_back(
-        {one.container,
-         {{resource, grant.request.count}, {resource + "-memory", grant.request.memory_mib.value_or(0)}}});
+    ContainerChange change{
+        one.container,
+        {{resource, grant.request.count}, {resource + "-memory", grant.request.memory_mib.value_or(0)}}};
+    if (is_slice(one)) change.template_annotation = names::template_annotation(grants.size());
+    changes.containers.push_back(std::move(change));
     requests.push_back(one.rounded.requested);
     grants.push_back(grant);
   }
@@ -235,7 +241,11 @@ std::vector<std::string> warnings_of(const Settings& settings, const PodView& po
 Result<Admitted> admit_pod(const Settings& settings, const Cluster& cluster, std::string_view space,
                            const PodView& pod) {
   TG_TRY(std::vector<Placed> placed, round_all(settings, pod));
-  TG_TRY_VOID(check_new(pod, !placed.empty()));
+  std::vector<const ContainerView*> sliced;
+  for (const Placed& one : placed) {
+    if (is_slice(one)) sliced.push_back(one.container);
+  }
+  TG_TRY_VOID(check_new(pod, !placed.empty(), sliced));
   if (placed.empty()) {
     return Admitted{{}, warnings_of(settings, pod, placed), {}};
   }

@@ -22,6 +22,9 @@ std::string joined(std::string_view a, std::string_view b, std::string_view c = 
 
 }  // namespace
 
+std::string template_annotation(std::size_t index) {
+  return joined(kTemplatePrefix, std::to_string(index));
+}
 std::string resource(std::string_view word) {
   return joined(kResourcePrefix, word);
 }
@@ -54,7 +57,7 @@ Mark mark_of_annotation(std::string_view key) {
   const auto is_in = [key](const auto& keys) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
-  if (is_in(kOwnKeys)) return Mark::kOwn;
+  if (is_in(kOwnKeys) || key.starts_with(kTemplatePrefix)) return Mark::kOwn;
   if (is_in(kAdoptedKeys) || key.starts_with(kHamiDevicesPrefix)) return Mark::kAdopted;
   const bool of_devices = key.ends_with(kToAllocate) || key.ends_with(kDevicesAllocated);
   return key.starts_with(kHamiChipPrefix) && of_devices ? Mark::kOwn : Mark::kNone;

@@ -2,6 +2,7 @@
 // gate, labels, annotations. Source of HAMi's: its scheduler and its Ascend device plugin. Pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,8 +26,18 @@ inline constexpr std::string_view kGranted = "tangram.dev/granted";
 inline constexpr std::string_view kAdmitted = "tangram.dev/admitted";
 // By the extender at the binding: which NPUs. See allocation.h.
 inline constexpr std::string_view kAllocation = "tangram.dev/allocation";
+// By the extender with it, one for each slice: the template. `index` is the place in kGranted. The
+// container's environment takes its value from there, so that whatever starts the container reads the right
+// Pod's.
+inline constexpr std::string_view kTemplatePrefix = "tangram.dev/template-";
+std::string template_annotation(std::size_t index);
 // By the node agent: the slices that it made.
 inline constexpr std::string_view kAllocated = "tangram.dev/allocated";
+// By the manager, when there is room for a Pod that the cluster's scheduler has put aside: when (RFC 3339).
+// Only that it changes matters.
+inline constexpr std::string_view kWoken = "tangram.dev/woken";
+// A condition in the Pod's status, by the manager: why it waits for its tenant's quota.
+inline constexpr std::string_view kQuotaCondition = "tangram.dev/QuotaAdmitted";
 
 // What whoever makes a Pod may say.
 inline constexpr std::string_view kPriority = "tangram.dev/priority";     // "high", "normal", "low"
@@ -36,6 +47,9 @@ inline constexpr std::string_view kBandwidth = "tangram.dev/bandwidth";   // "10
 // Of the CNI's bandwidth plugin: bits per second as a quantity.
 inline constexpr std::string_view kIngressBandwidth = "kubernetes.io/ingress-bandwidth";
 inline constexpr std::string_view kEgressBandwidth = "kubernetes.io/egress-bandwidth";
+
+// ---- of Tangram's own Pods
+inline constexpr std::string_view kLeaderLabel = "tangram.dev/leader";  // "true" on the one that leads
 
 // ---- of a node, by its agent
 inline constexpr std::string_view kNodeNpus = "tangram.dev/npus";
