@@ -73,6 +73,10 @@ process::CertificateKeeping::Options certificates_of(const process::Options& opt
     keeping.keeper.terms.dns_names.push_back(name + ".cluster.local");
   }
   keeping.scheduler_ca = options.scheduler_ca;
+  // Whom this process's own authority vouches for, it gives a certificate as well.
+  if (keeping.scheduler_ca == options.certificates + "/ca.crt") {
+    keeping.keeper.terms.client_name = options.scheduler_clients.front();
+  }
   return keeping;
 }
 

@@ -161,7 +161,7 @@ class Rendered(unittest.TestCase):
             (extender,) = configuration["extenders"]
             managed = {one["name"]: one["ignoredByScheduler"] for one in extender["managedResources"]}
             self.assertEqual(len(managed), len(extender["managedResources"]), "twice the same name stops a scheduler")
-            self.assertEqual(managed, {name + end: bool(end) for name in known for end in ("", "-memory", "-core")})
+            self.assertEqual(managed, {name + end: True for name in known for end in ("", "-memory", "-core")})
             self.assertEqual((extender["nodeCacheCapable"], extender["ignorable"], extender["enableHTTPS"]), (True, False, True))
             self.assertNotIn("insecure", extender["tlsConfig"])
             name = configuration["profiles"][0]["schedulerName"] if mode == "own" else "default-scheduler"

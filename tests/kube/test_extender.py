@@ -80,7 +80,7 @@ def start_agent():
 
 def extender():
     """The entry that is shipped, with this machine's address and keys."""
-    shipped = (DEPLOY / "kubernetes/scheduler-config.yaml").read_text()
+    shipped = (DEPLOY / "scheduler-config.yaml").read_text()
     names = re.findall(r"- \{name: (huawei\.com/\S+), ignoredByScheduler: true\}", shipped)
     assert len(names) == 21, names
     secret = cluster.wait_until(lambda: cluster.kubectl("get", "secret", "tangram-webhook", "-n", "kube-system", "-o",

@@ -14,8 +14,7 @@ namespace tangram::kube::extender {
 namespace {
 
 std::string shipped() {
-  const std::ifstream file(std::filesystem::path(TANGRAM_SOURCE_DIR) / "deploy" / "kubernetes" /
-                           "scheduler-config.yaml");
+  const std::ifstream file(std::filesystem::path(TANGRAM_SOURCE_DIR) / "deploy" / "scheduler-config.yaml");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -63,10 +63,11 @@ securityContext:
 {{- if eq .Values.scheduler.mode "own" }}{{ .Values.scheduler.name }}{{ else }}default-scheduler{{ end -}}
 {{- end }}
 
-{{/* Of the own scheduler, or of the cluster's: what it has to have under `extenders`. */}}
+{{/* Of the own scheduler, or of the cluster's: what it is started with, or what is merged into the file that it has. */}}
 {{- define "tangram.schedulerConfiguration" -}}
 {{- $scheduler := .Values.scheduler -}}
 {{- $own := eq $scheduler.mode "own" -}}
+{{- $files := ternary "/etc/tangram" "/etc/kubernetes/tangram" $own -}}
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 {{- if $own }}
@@ -76,27 +77,31 @@ leaderElection:
   resourceNamespace: {{ .Release.Namespace }}
 profiles:
   - schedulerName: {{ $scheduler.name }}
+{{- else }}
+clientConnection:
+  kubeconfig: /etc/kubernetes/scheduler.conf
 {{- end }}
 extenders:
   - urlPrefix: https://{{ $scheduler.extenderHost | default (printf "tangram-extender.%s.svc" .Release.Namespace) }}
     filterVerb: filter
     prioritizeVerb: prioritize
     bindVerb: bind
-    weight: 10
+    weight: 1
+    # Longer than all that a binding may take (20 s); a question is answered within milliseconds.
+    httpTimeout: 30s
     enableHTTPS: true
     tlsConfig:
-      {{- $files := ternary "/etc/tangram" "/etc/kubernetes/tangram" $own }}
       serverName: tangram-extender.{{ .Release.Namespace }}.svc
       caFile: {{ $files }}/ca.crt
-      certFile: {{ $files }}/client.crt
-      keyFile: {{ $files }}/client.key
-    httpTimeout: 5s
+      certFile: {{ $files }}/scheduler.crt
+      keyFile: {{ $files }}/scheduler.key
+    # Names instead of whole nodes.
     nodeCacheCapable: true
-    # While Tangram is away Pods with NPUs wait; others are not asked about.
+    # A Pod with NPUs is not placed without Tangram; Pods without them never come by.
     ignorable: false
     managedResources:
       {{- range .Values.chips }}
-      - {name: huawei.com/{{ . }}, ignoredByScheduler: false}
+      - {name: huawei.com/{{ . }}, ignoredByScheduler: true}
       - {name: huawei.com/{{ . }}-memory, ignoredByScheduler: true}
       - {name: huawei.com/{{ . }}-core, ignoredByScheduler: true}
       {{- end }}
