@@ -14,7 +14,8 @@ from chart import ALL_ON, CHART, DEPLOY, ROOT, of_kind, render, workloads
 
 PLAIN = DEPLOY / "kubernetes"
 # Where a program's options are listed.
-OPTIONS = {"tangram-kube": "src/kube/process/options.cc", "tangram-kube-node": "src/bin/kube_node_options.cc"}
+OPTIONS = {"tangram-kube": ("src/kube/process/options.cc",),
+           "tangram-kube-node": ("src/bin/kube_node_options.cc", "src/bin/kube_node_main.cc")}
 # Kubernetes' own roles that are referred to, and by which part: those that a kube-scheduler has.
 FOREIGN_ROLES = {"system:kube-scheduler": {"tangram-scheduler"}, "system:volume-scheduler": {"tangram-scheduler"},
                  "extension-apiserver-authentication-reader": {"tangram-scheduler", "tangram-manager"}}
@@ -186,7 +187,7 @@ class Rendered(unittest.TestCase):
                 program = container["command"][0].rpartition("/")[2]
                 if program == "kube-scheduler":
                     continue
-                source = (ROOT / OPTIONS[program]).read_text()
+                source = "".join((ROOT / path).read_text() for path in OPTIONS[program] if (ROOT / path).exists())
                 for word in container["args"]:
                     self.assertRegex(source, rf'\{{"{re.escape(word.partition("=")[0].removeprefix("--"))}", ', f"{program} {word}")
 
