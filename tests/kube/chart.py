@@ -27,8 +27,13 @@ def setting(values):
     return [word for value in values for word in ("--set", value)]
 
 
+def template(*words, version=build.version()):
+    """helm takes a cluster that it does not see for a very old one."""
+    return helm("template", "tangram", CHART, "--kube-version", version, *words)
+
+
 def render_text(*values, namespace="kube-system"):
-    made = helm("template", "tangram", CHART, "--namespace", namespace, "--include-crds", *setting(values))
+    made = template("--namespace", namespace, "--include-crds", *setting(values))
     assert made.returncode == 0, made.stderr
     return made.stdout
 

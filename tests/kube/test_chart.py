@@ -59,7 +59,7 @@ class Helm(unittest.TestCase):
                       "image.pullPolicy=Sometimes", "agent.driver.mounts={lib64}", "podMonitor.interval=often", "image.tag=a b",
                       "resources.limits.cpu=1"):
             with self.subTest(value=value):
-                made = chart.helm("template", "tangram", CHART, "--set", value)
+                made = chart.template("--set", value)
                 self.assertNotEqual(made.returncode, 0, value)
                 self.assertIn("values don't meet the specifications of the schema", made.stderr)
 
@@ -71,7 +71,7 @@ class Helm(unittest.TestCase):
 
     def test_an_older_cluster_is_refused(self):
         """Without it Tangram would be installed where its policies cannot hold."""
-        made = chart.helm("template", "tangram", CHART, "--kube-version", "v1.29.0")
+        made = chart.template(version="v1.29.0")
         self.assertIn("incompatible with Kubernetes v1.29.0", made.stderr)
 
 
