@@ -115,6 +115,13 @@ class Rendered(unittest.TestCase):
                 for one in yaml.safe_load_all(path.read_text()):
                     self.assertIn(one, objects)
 
+    def test_the_uninstall_without_helm_knows_every_policy(self):
+        """Without it a policy that is added would stay when Tangram has gone, and go on refusing."""
+        policies = of_kind(render(), "ValidatingAdmissionPolicy")
+        script = (PLAIN / "uninstall.sh").read_text()
+        self.assertEqual(set(policies), set(script.partition("policies=(")[2].partition(")")[0].split()))
+        self.assertIn("tangram.dev/quota", script)
+
     def test_another_namespace_is_meant_throughout(self):
         """Without it admission would trust service accounts of a namespace that has none of Tangram's."""
         objects = render(*ALL_ON, namespace="npus")
