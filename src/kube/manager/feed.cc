@@ -149,7 +149,13 @@ void Feed::follow_pods() {
   selection.label_selector = std::string(names::kManagedLabel) + "=true";
   add(std::move(selection),
       cache_of<PodFacts>(
-          read_pod_facts, [this](const std::string&, const PodFacts& pod) { book_.put_pod(pod); },
+          [](const json::object& object) {
+            std::optional<PodFacts> facts = read_pod_facts(object);
+            // It holds nothing any more; there may be many of them, kept for their logs.
+            if (facts && facts->ended) facts.reset();
+            return facts;
+          },
+          [this](const std::string&, const PodFacts& pod) { book_.put_pod(pod); },
           [this](const std::string&, const PodFacts& pod) { book_.remove_pod(pod.ref); }, synced(4)));
 }
 

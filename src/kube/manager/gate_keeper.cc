@@ -20,12 +20,12 @@ constexpr std::size_t kRefusalsMax = 10'000;
 // The same Pod, read again each time, and still not as it was read: somebody refuses it in the guise of that.
 constexpr int kConflictsMax = 8;
 
-json::object operation(const char* what, std::string path) {
-  return {{"op", what}, {"path", std::move(path)}};
+json::object operation(const char* what, const std::string& path) {
+  return json::object{{"op", what}, {"path", path}};
 }
 
-json::object operation(const char* what, std::string path, std::string_view value) {
-  json::object made = operation(what, std::move(path));
+json::object operation(const char* what, const std::string& path, std::string_view value) {
+  json::object made = operation(what, path);
   made["value"] = value;
   return made;
 }
