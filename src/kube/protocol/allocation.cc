@@ -12,6 +12,7 @@ namespace {
 using protocol::bad_field;
 
 constexpr std::int64_t kIndexMax = 1'000'000;
+constexpr std::int64_t kVgroupMax = 15;
 
 Result<const json::array*> list_field(const json::object& object, std::string_view where,
                                       std::string_view field, std::size_t most) {
@@ -52,6 +53,11 @@ Result<ContainerAllocation> container_of(const json::value& value, std::string_v
     TG_TRY(AllocatedNpu one, npu_of(npu, where));
     container.npus.push_back(std::move(one));
   }
+  if (object->contains("vgroup")) {
+    TG_TRY(const std::int64_t vgroup, protocol::number_field(*object, where, "vgroup", 0, kVgroupMax));
+    if (!is_slice) return bad_field(where, "vgroup", "there for a slice alone");
+    container.vgroup = static_cast<std::int32_t>(vgroup);
+  }
   return container;
 }
 
@@ -63,6 +69,7 @@ json::object object_of_container(const ContainerAllocation& container) {
     npus.push_back(json::object{{"uuid", npu.uuid}, {"index", npu.index}});
   }
   object["npus"] = std::move(npus);
+  if (container.vgroup) object["vgroup"] = *container.vgroup;
   return object;
 }
 

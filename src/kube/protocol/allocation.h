@@ -2,13 +2,14 @@
 // binding and read by the node agent.
 //
 //   {"node":"n1","time":"2026-01-31T08:00:00.000Z","containers":[{"container":"main","kind":"slice",
-//    "template":"vir02_1c","npus":[{"uuid":"…","index":0}]}]}
+//    "template":"vir02_1c","npus":[{"uuid":"…","index":0}],"vgroup":1}]}
 //
 // Reading is total, as in container_request.h. Thread-safe: pure functions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ struct ContainerAllocation {
   GrantKind kind = GrantKind::kWhole;
   std::string template_name;       // of a slice
   std::vector<AllocatedNpu> npus;  // at least one; of a slice exactly one
+  // Of a slice on a chip with vGroups (310P): in which one it was counted, and is to be cut.
+  std::optional<std::int32_t> vgroup{};
 
   friend bool operator==(const ContainerAllocation&, const ContainerAllocation&) = default;
 };

@@ -38,6 +38,7 @@ inline constexpr std::string_view kIngressBandwidth = "kubernetes.io/ingress-ban
 inline constexpr std::string_view kEgressBandwidth = "kubernetes.io/egress-bandwidth";
 
 // ---- of a node, by its agent
+// What it has. See node_npus.h.
 inline constexpr std::string_view kNodeNpus = "tangram.dev/npus";
 
 // ---- HAMi's, of a Pod
