@@ -40,6 +40,11 @@ launch() { # name, arguments…: in a session of its own, with a log
   shift
   setsid "$root/bin/$name" "$@" >> "$root/$name.log" 2>&1 < /dev/null &
   echo $! > "$root/$name.pid"
+  # Until it has become that program, it would pass for one that has died.
+  for _ in $(seq 100); do
+    if alive "$name" || ! jobs -rp | grep -qx $!; then break; fi
+    sleep 0.05
+  done
 }
 
 wait_until() { # what, name of the process that must live meanwhile, command…

@@ -109,6 +109,15 @@ class RunsAlready(unittest.TestCase):
         self.run_script()
         self.assertEqual(self.runs("ascendsimd"), (self.bin / "ascendsimd").read_bytes())
 
+    def test_a_slow_start_is_waited_for(self):
+        """Without it a busy machine, on which a process takes its time to become the program, would be told that it died."""
+        slow = self.checkout / "slow/setsid"
+        slow.parent.mkdir()
+        slow.write_text(f"#!/bin/sh\nsleep 1\nexec {shutil.which('setsid')} \"$@\"\n")
+        slow.chmod(0o755)
+        self.run_script(PATH=f"{slow.parent}:{os.environ['PATH']}")
+        self.assertEqual(self.runs("ascendsimd"), (self.bin / "ascendsimd").read_bytes())
+
     def test_another_machine_is_played(self):
         """Without it what the documentation shows of another machine could be seen by nobody."""
         self.run_script(MACHINE="one-310p3")
