@@ -28,13 +28,13 @@
 #include "kube/node/agent.h"
 #include "kube/node/agent_lock.h"
 #include "kube/node/cluster_link.h"
+#include "kube/node/command_line.h"
 #include "kube/node/kubelet_link.h"
 #include "kube/node/node_config.h"
 #include "kube/node/node_link.h"
 #include "kube/node/other_drivers.h"
 #include "kube/node/plugin_life.h"
 #include "kube/protocol/names.h"
-#include "kube_node_options.h"
 #include "net/server.h"
 #include "wire/errors.h"
 
@@ -71,7 +71,7 @@ std::vector<std::string> other_sockets(const std::string& directory) {
 }
 
 // Who hands out the same NPUs as somebody else gives away what that one has given.
-Result<void> check_alone(const Arguments& arguments, node::ClusterLink& cluster) {
+Result<void> check_alone(const node::Arguments& arguments, node::ClusterLink& cluster) {
   TG_TRY(const auto own, cluster.node());
   const std::vector<std::string> others = node::other_drivers(
       other_sockets(arguments.kubelet + "/device-plugins"), arguments.agent.facts.resource, own);
@@ -83,7 +83,7 @@ Result<void> check_alone(const Arguments& arguments, node::ClusterLink& cluster)
               "remove it from this node first: docs/node-agent.md");
 }
 
-std::unique_ptr<Devices> make_devices(const Arguments& arguments) {
+std::unique_ptr<Devices> make_devices(const node::Arguments& arguments) {
   device::DcmiOptions options;
   options.helper_path =
       (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tangram-dcmi-helper").string();
@@ -146,7 +146,7 @@ bool is_asked(const node::NodeLink& link, const node::Agent& agent) {
 }
 
 // Until a signal comes.
-Result<void> serve(const Arguments& arguments, int signals, node::NodeLink& link, node::Agent& agent) {
+Result<void> serve(const node::Arguments& arguments, int signals, node::NodeLink& link, node::Agent& agent) {
   std::unique_ptr<net::HttpServer> http;
   if (arguments.metrics) {
     TG_TRY(http, serve_metrics(*arguments.metrics, agent));
@@ -164,7 +164,7 @@ Result<void> serve(const Arguments& arguments, int signals, node::NodeLink& link
   return {};
 }
 
-Result<void> run(const Arguments& arguments, int signals) {
+Result<void> run(const node::Arguments& arguments, int signals) {
   using std::filesystem::perms;
   TG_TRY(kube::ClusterConfig config, kube::find_config(arguments.kubeconfig, {}));
   kube::ClientSettings settings;
@@ -212,10 +212,10 @@ int start(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
 
-  Arguments arguments;
-  if (const int status = parse_arguments(argc, argv, arguments); status >= 0) return status;
+  node::Arguments arguments;
+  if (const int status = node::parse_arguments(argc, argv, arguments); status >= 0) return status;
   log::start("tangram-kube-node", log::Level::kInfo);
-  if (const Result<void> done = run(arguments, signals); !done) return complain(done.error());
+  if (const Result<void> done = run(arguments, signals); !done) return node::complain(done.error());
   return wire::kExitOk;
 }
 

@@ -42,7 +42,7 @@ constexpr ReasonText kReasons[] = {
         "the agent makes it anew once kubelet, API server and driver answer; look at the node's conditions",
         "kubelet、API 服务器与驱动应答后代理会重建该记录；请查看节点的状况"},
     ReasonText{"node.npu.excluded", "an operator has the agent leave this NPU alone",
-               "运维人员要求代理不使用该 NPU", "kubectl get nodeconfigs", "kubectl get nodeconfigs"},
+               "运维人员要求代理不使用该 NPU", "kubectl get nodeconfigs", "查看 kubectl get nodeconfigs"},
     ReasonText{"node.agent.twice", "another agent runs on this node", "该节点上已有另一个代理在运行",
                "stop that one first", "请先停止它"},
     ReasonText{"node.kubelet.away", "the kubelet cannot be asked", "无法询问 kubelet",
@@ -53,7 +53,7 @@ constexpr ReasonText kReasons[] = {
     ReasonText{"node.other_driver", "another driver hands out the same NPUs", "另一个驱动正在分配相同的 NPU",
                "remove it from this node first", "请先从该节点移除它"},
     ReasonText{"node.options.invalid", "an option of the node agent cannot be used", "节点代理的选项无法使用",
-               "tangram-kube-node --help", "tangram-kube-node --help"},
+               "tangram-kube-node --help", "参见 tangram-kube-node --help"},
     ReasonText{"node.stopping", "the node agent is being stopped", "节点代理正在停止", "it is tried again",
                "会重试"},
 };

@@ -98,6 +98,7 @@ TEST(NodeNpusTest, WhatADriverSaysIsMadeFit) {
   EXPECT_EQ(read->conditions.at(0).size(), 1'024U);
 }
 
+// Without this, some text of a stranger's would end the manager.
 RC_GTEST_PROP(NodeNpusTest, AnyTextIsReadOrRefused, (const std::string& text)) {
   const auto read = read_node_npus(text);
   RC_ASSERT(read.has_value() || read.error().reason == "kube.annotation.invalid");

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <utility>
 
-#include "catalog/catalog.h"
 #include "kube/node/share.h"
 #include "kube/protocol/names.h"
 #include "service/cutting.h"

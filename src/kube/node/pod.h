@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kube/api/json.h"
-#include "model/slice.h"
+#include "ports/device_slices.h"
 
 namespace tangram::kube::node {
 

@@ -1,4 +1,4 @@
-#include "kube_node_options.h"
+#include "kube/node/command_line.h"
 
 #include <getopt.h>
 
@@ -15,10 +15,8 @@
 #include "kube/node/share.h"
 #include "wire/errors.h"
 
-namespace tangram {
+namespace tangram::kube::node {
 namespace {
-
-namespace node = kube::node;
 
 constexpr const char* kUsage =
     "usage: tangram-kube-node --node NAME [OPTIONS]\n"
@@ -91,7 +89,7 @@ std::string absolute(const char* path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-node::HostMount mount_of(std::string_view text) {
+HostMount mount_of(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string host(text.substr(0, colon));
   return {host, colon == std::string_view::npos ? host : std::string(text.substr(colon + 1))};
@@ -100,9 +98,9 @@ node::HostMount mount_of(std::string_view text) {
 Result<std::uint32_t> parse_shares(std::string_view text) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number == 0 || number > node::kSharesMax) {
+  if (error != std::errc() || end != text.data() + text.size() || number == 0 || number > kSharesMax) {
     return fail(Code::kInvalidArgument, "node.options.invalid",
-                "--shares takes a number from 1 to " + std::to_string(node::kSharesMax));
+                "--shares takes a number from 1 to " + std::to_string(kSharesMax));
   }
   return number;
 }
@@ -184,7 +182,7 @@ int complain(const Error& error) {
 int parse_arguments(int argc, char** argv, Arguments& arguments) {
   arguments.agent.state_directory = "/var/lib/tangram/node";
   arguments.agent.share_directory = "/run/tangram/shares";
-  arguments.agent.facts = node::builtin_rules();
+  arguments.agent.facts = builtin_rules();
   if (const char* const name = std::getenv("NODE_NAME")) arguments.node = name;
   int place = 0;
   while ((place = getopt_long(argc, argv, "", kOptions.data(), nullptr)) != -1) {
@@ -208,4 +206,4 @@ int parse_arguments(int argc, char** argv, Arguments& arguments) {
   return -1;
 }
 
-}  // namespace tangram
+}  // namespace tangram::kube::node

@@ -8,7 +8,7 @@
 #include "kube/node/agent.h"
 #include "net/server.h"
 
-namespace tangram {
+namespace tangram::kube::node {
 
 struct Arguments {
   std::string node;
@@ -17,7 +17,7 @@ struct Arguments {
   std::string library;
   std::optional<net::TcpEndpoint> metrics;
   bool check_only = false;
-  kube::node::AgentOptions agent;
+  AgentOptions agent;
 };
 
 // Tells the user; the exit status.
@@ -26,4 +26,4 @@ int complain(const Error& error);
 // Exit status, or -1 to go on.
 int parse_arguments(int argc, char** argv, Arguments& arguments);
 
-}  // namespace tangram
+}  // namespace tangram::kube::node
