@@ -55,7 +55,7 @@ TEST_F(AgentFaultsTest, ADamagedLedgerIsMadeAnewFromWhatIsThere) {
   // The next start finds a good one.
   restart();
   EXPECT_THAT(agent_->facts().conditions, IsEmpty());
-  EXPECT_THAT(agent_->entries(), SizeIs(1));
+  EXPECT_TRUE(eventually([&] { return agent_->entries().size() == 1; }));
 }
 
 // Without it a slice of which nobody can tell whose it is would be taken from a Pod that sleeps.
