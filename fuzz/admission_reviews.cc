@@ -1,5 +1,6 @@
 // What the API server, or whoever reaches the webhook's address, may send: '0' the body of a review, '1' the
-// annotation tangram.dev/granted, '2' tangram.dev/allocation, '3' a quantity, '4' a Tenant of the API.
+// annotation tangram.dev/granted, '2' tangram.dev/allocation, '3' a quantity, '4' a Tenant of the API, '5' a
+// node's tangram.dev/npus.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,7 @@
 #include "kube/api/json.h"
 #include "kube/protocol/allocation.h"
 #include "kube/protocol/container_request.h"
+#include "kube/protocol/node_npus.h"
 #include "require.h"
 #include "wire/cluster.h"
 
@@ -59,6 +61,13 @@ void check_allocation(Input& input) {
   require(again.has_value() && *again == *allocation, "what is written is read");
 }
 
+void check_inventory(Input& input) {
+  const auto inventory = kube::read_node_npus(input.rest());
+  if (!inventory) return require_presentable(inventory.error());
+  const auto again = kube::read_node_npus(kube::write_node_npus(*inventory));
+  require(again.has_value() && *again == *inventory, "what is written is read");
+}
+
 void check_quantity(Input& input) {
   const auto value = admission::whole_quantity(input.rest());
   if (!value) return;
@@ -92,6 +101,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       return 0;
     case '4':
       tangram::fuzz::check_tenant(input);
+      return 0;
+    case '5':
+      tangram::fuzz::check_inventory(input);
       return 0;
     default:
       return -1;

@@ -14,7 +14,7 @@ from cluster import Cluster, pod_object
 from machine import harness
 
 RESOURCE = "huawei.com/Ascend310P"
-USER = "system:serviceaccount:kube-system:tangram-node"
+USER = "system:serviceaccount:kube-system:tangram-agent"
 ROUNDS = 20
 cluster = None
 
@@ -24,7 +24,8 @@ def setUpModule():
     cluster = Cluster()
     unittest.addModuleCleanup(cluster.stop)
     cluster.start()
-    cluster.ok("apply", "-f", harness.SOURCE / "deploy/kubernetes/node-agent-rbac.yaml")
+    cluster.ok("apply", "-f", harness.SOURCE / "deploy/kubernetes/node-agent-rbac.yaml", "-f",
+               harness.SOURCE / "deploy/crds/nodeconfigs.tangram.dev.yaml")
     start_agent()
 
 
@@ -180,6 +181,18 @@ class Restarts(Suite):
         cluster.wait_until(lambda: list(slices().values()) == ["vir01"], "the leftover is gone", 30)
         self.assertEqual(self.template("stays"), "vir01")
 
+    def test_a_damaged_ledger_loses_nothing_that_is_in_use(self):
+        """Without it a crash in the wrong moment would take the slices from Pods that run, or keep the agent from starting."""
+        self.run_pods(npu_pod("keeps", {"main": "vir01"}))
+        cluster.kill_component("agent", signal.SIGKILL)
+        (cluster.root / "agent/slices.json").write_text('{"version": 1, "entr')
+        start_agent()
+        self.assertIn("ledger was damaged", cluster.log("agent"))
+        self.assertEqual(list(slices().values()), ["vir01"])
+        cluster.ok("delete", "pod", "keeps", "--now", "--wait=true")
+        self.names.remove("keeps")
+        cluster.wait_until(lambda: not slices(), "its slice is returned", 60)
+
     def test_a_kubelet_that_starts_again_is_served_again(self):
         """Without it no Pod would get an NPU after an upgrade of the kubelet until the agent is restarted, too."""
         self.run_pods(npu_pod("before", {"main": "vir01"}))
@@ -188,6 +201,30 @@ class Restarts(Suite):
         wait_served(before)
         self.run_pods(npu_pod("after", {"main": "vir02"}))
         self.assertEqual((self.template("before"), self.template("after")), ("vir01", "vir02"))
+
+
+class Operators(Suite):
+    def test_a_node_config_is_heeded(self):
+        """Without it an NPU that an operator keeps back would be offered, and the number of shares be nobody's to choose."""
+        def configure(**spec):
+            cluster.apply({"apiVersion": "tangram.dev/v1", "kind": "NodeConfig", "metadata": {"name": "here"},
+                           "spec": {"nodeSelector": {"matchLabels": {"kubernetes.io/hostname": components.NODE}}, **spec}})
+        self.addCleanup(lambda: cluster.wait_until(lambda: allocatable() == "7", "the node is as before", 60))
+        self.addCleanup(cluster.kubectl, "delete", "nodeconfig", "here")
+        configure(sharesPerNpu=3)
+        cluster.wait_until(lambda: allocatable() == "3", "the shares are those of the NodeConfig", 60)
+        configure(cut=False)
+        cluster.wait_until(lambda: "notCut" in npu(), "the NPU is given whole only", 60)
+        configure(excludedNpus=[npu()["index"]])
+        cluster.wait_until(lambda: allocatable() == "0", "the NPU is left alone", 60)
+
+    def test_hamis_scheduler_is_answered(self):
+        """Without it HAMi's scheduler, while a cluster moves from it, would take the node for dead."""
+        key = "hami.io/node-handshake-Ascend310P"
+        cluster.ok("annotate", "node", components.NODE, "--overwrite", f"{key}=Requesting_2026-01-31 08:00:00")
+        def handshake():
+            return cluster.api("GET", f"/api/v1/nodes/{components.NODE}")[1]["metadata"]["annotations"].get(key, "")
+        cluster.wait_until(lambda: handshake().startswith("Reported_"), "the node is reported", 30)
 
 
 class Rights(Suite):

@@ -11,79 +11,22 @@
 #include <thread>
 #include <vector>
 
-#include "kube_node/fakes.h"
+#include "kube_node/agent_fixture.h"
 
 namespace tangram::kube::node {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class AgentTest : public testing::Test {
- protected:
-  AgentTest() : devices_(place_.path("dev"), 2) {}
-
-  void SetUp() override {
-    if (!place_.makes_nodes()) GTEST_SKIP() << "making device nodes needs root";
-    start();
-  }
-
-  void start() {
-    AgentSink sink;
-    sink.handed = [this](const ContainerRef& pod, const std::string& allocated) -> Result<void> {
-      const std::lock_guard lock(mutex_);
-      told_[pod.pod] = allocated;
-      return {};
-    };
-    AgentOptions options = test_options(place_);
-    options.slices.foreign.reclaim = reclaim_;
-    options.slices.foreign.grace_ms = 100;
-    agent_ = std::make_unique<Agent>(std::move(options), devices_, pods_, kubelet_, std::move(sink));
-    ASSERT_TRUE(agent_->start());
-  }
-
-  // As the kubelet does it: the ids are written down, then the container starts.
-  Result<void> run(const NodePod& pod, const std::string& container, const ShareIds& ids) {
-    kubelet_.give(pod, container, ids);
-    return agent_->pre_start(ids);
-  }
-  void end(const NodePod& pod) {
-    pods_.remove(pod.uid);
-    kubelet_.forget(pod.uid);
-  }
-  std::string told(const std::string& pod) {
-    const std::lock_guard lock(mutex_);
-    return told_[pod];
-  }
-  std::string share(std::uint32_t npu, std::uint32_t number) { return id_of({test_uuid(npu), number}); }
-  // The template of the slice whose node is in that share.
-  std::string template_in(const std::string& id) {
-    const auto nodes = nodes_of_share(place_, id);
-    if (nodes.size() != 1 || !nodes[0].starts_with("davinci")) return "none";
-    const auto slices = devices_.slices();
-    const auto slice = slices.find(static_cast<std::uint32_t>(std::stoul(nodes[0].substr(7))));
-    return slice == slices.end() ? "none" : slice->second;
-  }
-
-  Workplace place_;
-  FakeDevices devices_;
-  FakePods pods_;
-  FakeKubelet kubelet_;
-  std::mutex mutex_;
-  std::map<std::string, std::string> told_;
-  bool reclaim_ = false;
-  std::unique_ptr<Agent> agent_;
-};
-
 // Without it the node would show no NPUs, or another number than its users count on.
 TEST_F(AgentTest, OffersSevenSharesOfEach310P3) {
-  EXPECT_EQ(agent_->resource(), kTestResource);
-  const Offer offer = agent_->offer();
-  ASSERT_THAT(offer.shares, SizeIs(14));
-  EXPECT_EQ(offer.shares[0].id, share(0, 0));
-  EXPECT_TRUE(offer.shares[13].healthy);
+  EXPECT_THAT(agent_->resources(), ElementsAre(kTestResource));
+  const Offer now = offer();
+  ASSERT_THAT(now.shares, SizeIs(14));
+  EXPECT_EQ(now.shares[0].id, share(0, 0));
+  EXPECT_TRUE(now.shares[13].healthy);
 }
 
 // Without it a container would start without its slice, or in another NPU's.
@@ -249,7 +192,7 @@ TEST_F(AgentTest, ARefusalOfTheDriverIsToldAndTheNextTryIsANewOne) {
 
 // Without it Pods would be sent to an NPU that is ill, or one that is well again stay unused until a restart.
 TEST_F(AgentTest, HealthComesAndGoesWithTheDriver) {
-  const auto healthy = [this](std::size_t at) { return agent_->offer().shares.at(at).healthy; };
+  const auto healthy = [this](std::size_t at) { return offer().shares.at(at).healthy; };
   devices_.set_health(1, Health::kAlarm);
   EXPECT_TRUE(eventually([&] { return !healthy(7); }));
   EXPECT_TRUE(healthy(0));
@@ -257,7 +200,7 @@ TEST_F(AgentTest, HealthComesAndGoesWithTheDriver) {
   EXPECT_TRUE(eventually([&] { return healthy(7); }));
   devices_.set_away(true);
   EXPECT_TRUE(eventually([&] { return !healthy(0) && !healthy(7); }));
-  EXPECT_THAT(agent_->offer().shares, SizeIs(14));
+  EXPECT_THAT(offer().shares, SizeIs(14));
   devices_.set_away(false);
   EXPECT_TRUE(eventually([&] { return healthy(0); }));
 }

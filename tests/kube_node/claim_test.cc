@@ -27,6 +27,10 @@ NodePod plain(const std::string& name, const std::string& uid) {
   return pod_of(name, uid, {{"main", false, Progress::kUnknown, slice("vir01")}});
 }
 
+bool is_own(std::string_view resource) {
+  return resource == kResource;
+}
+
 bool never(const ContainerRef& /*who*/) {
   return false;
 }
@@ -157,11 +161,10 @@ TEST(KubeletRecord, IsReadAsTheKubeletWritesIt) {
       {"PodUID": "u-1", "ContainerName": "main", "ResourceName": "example.com/other",
        "DeviceIDs": {"-1": ["x"]}, "AllocResp": ""}],
     "RegisteredDevices": {"huawei.com/Ascend310P": ["A-0"]}}, "Checksum": 42})";
-  const auto recorded = parse_kubelet_record(text, kResource);
+  const auto recorded = parse_kubelet_record(text, is_own);
   ASSERT_TRUE(recorded);
   EXPECT_THAT(*recorded, ElementsAre(Recorded{"u-1", "main", {"A-1", "A-3"}}));
-  const auto empty =
-      parse_kubelet_record(R"({"Data": {"PodDeviceEntries": null}, "Checksum": 1})", kResource);
+  const auto empty = parse_kubelet_record(R"({"Data": {"PodDeviceEntries": null}, "Checksum": 1})", is_own);
   ASSERT_TRUE(empty);
   EXPECT_TRUE(empty->empty());
 }
@@ -171,7 +174,7 @@ TEST(KubeletRecord, OfAnotherFormIsNotReadAsAnEmptyOne) {
   for (const char* const text : {"", "{}", "[]", R"({"Data": 3})",
                                  R"({"Data": {"PodDeviceEntries": [{"PodUID": "u", "ContainerName": "c",
             "ResourceName": "huawei.com/Ascend310P", "DeviceIDs": ["A-1"]}]}})"}) {
-    const auto recorded = parse_kubelet_record(text, kResource);
+    const auto recorded = parse_kubelet_record(text, is_own);
     ASSERT_FALSE(recorded) << text;
     EXPECT_EQ(recorded.error().reason, "node.record.unreadable");
   }

@@ -83,9 +83,11 @@ TEST_F(ClusterLinkTest, AskedAnewItIsTheServersOwnWord) {
 // Without it the cluster would not know what the node has, or a Pod of the same name be marked as another.
 TEST_F(ClusterLinkTest, WritesAnnotationsAndNothingElse) {
   ASSERT_TRUE(link_.write_facts(MachineFacts()));
-  ASSERT_TRUE(link_.write_allocated({"u-a", "team-a", "a", "main"}, R"({"containers":[]})"));
+  ASSERT_TRUE(link_.write_note({"u-a", "team-a", "a", "main"}, {R"({"containers":[]})", ""}));
+  ASSERT_TRUE(link_.write_note({"u-a", "team-a", "a", "main"}, {"{}", "success"}));
   const auto seen = patches();
-  ASSERT_THAT(seen, SizeIs(2));
+  ASSERT_THAT(seen, SizeIs(3));
+  EXPECT_THAT(seen[2].body, HasSubstr(R"("hami.io/bind-phase":"success")"));
   EXPECT_EQ(seen[0].path, "/api/v1/nodes/n1");
   EXPECT_EQ(seen[0].body, R"({"metadata":{"annotations":{"tangram.dev/npus":"{\"npus\":[]}"}}})");
   EXPECT_EQ(seen[1].path, "/api/v1/namespaces/team-a/pods/a");
@@ -98,7 +100,7 @@ TEST_F(ClusterLinkTest, WritesAnnotationsAndNothingElse) {
 // Without it the agent would try for ever to mark a Pod that is not there any more.
 TEST_F(ClusterLinkTest, APodThatIsAnotherByNowIsAConflict) {
   refuse_ = true;
-  const auto written = link_.write_allocated({"u-old", "team-a", "a", "main"}, "{}");
+  const auto written = link_.write_note({"u-old", "team-a", "a", "main"}, {"{}", ""});
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().reason, "kube.conflict");
 }

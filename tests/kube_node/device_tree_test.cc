@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace tangram::kube::node {
 namespace {
@@ -64,8 +66,23 @@ TEST_F(DeviceTreeTest, AShareHoldsTheNodeOfWhatWasHandedOutAndNothingElse) {
   ASSERT_TRUE(tree.publish(handed({"A-3", "B-1"}, false, {0, 1})));
   EXPECT_THAT(names("A-3"), ElementsAre("davinci0"));
   EXPECT_THAT(names("B-1"), ElementsAre("davinci1"));
+  // More shares than NPUs: the container is shown all of their directories.
+  ASSERT_TRUE(tree.publish(handed({"A-3", "B-1"}, false, {0})));
+  EXPECT_THAT(names("B-1"), IsEmpty());
   ASSERT_TRUE(tree.clear("A-3"));
-  EXPECT_THAT(names("A-3"), IsEmpty());
+  EXPECT_FALSE(fs::exists(root_ / "shares/A-3"));
+  EXPECT_TRUE(tree.clear("A-3"));
+}
+
+// Without it nothing would be known of who has what once the ledger is damaged.
+TEST_F(DeviceTreeTest, WhatStandsInThePlacesCanBeRead) {
+  const DeviceTree tree((root_ / "shares").string(), (root_ / "dev").string());
+  EXPECT_TRUE(tree.contents().empty());
+  ASSERT_TRUE(tree.publish(handed({"A-3", "B-1"}, false, {0})));
+  ASSERT_TRUE(tree.publish(handed({"C-0"}, true, {0}, 103)));
+  const std::map<std::string, std::vector<std::string>> wanted{{"A-3", {"davinci0"}},
+                                                               {"C-0", {"davinci103"}}};
+  EXPECT_EQ(tree.contents(), wanted);
 }
 
 // Without it a container would start without its NPU, or with what the one before had.

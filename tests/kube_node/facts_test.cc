@@ -83,6 +83,36 @@ TEST(Facts, AnNpuThatIsAwayKeepsItsSharesAndIsNotHealthy) {
   EXPECT_FALSE(without_driver(back, "the driver is away").npus[0].healthy);
 }
 
+// Without it two NPUs that a driver calls alike would be one for everybody who reads that.
+TEST(Facts, NoTwoNpusHaveOneName) {
+  DeviceNpu twin = a_310p3(1);
+  twin.uuid = "UUID0";
+  const MachineFacts now = facts(scan_of({a_310p3(0), twin}));
+  EXPECT_EQ(now.npus[0].uuid, "UUID0");
+  EXPECT_EQ(now.npus[1].uuid, "npu-1");
+  EXPECT_TRUE(read_node_npus(write_node_npus(inventory_of(now))));
+}
+
+// Without it a machine with two kinds of chips would be offered as one of them.
+TEST(Facts, EachChipHasItsResourceUnlessTheOperatorNamesOne) {
+  DeviceNpu other = a_310p3(1);
+  other.chip = "910B4";
+  DeviceNpu strange = a_310p3(2);
+  strange.chip = "310B4";
+  const MachineFacts now = facts(scan_of({a_310p3(0), other, strange}));
+  EXPECT_EQ(now.npus[0].resource, "huawei.com/Ascend310P");
+  EXPECT_EQ(now.npus[1].resource, "huawei.com/Ascend910B4");
+  EXPECT_EQ(now.npus[2].resource, "");
+  EXPECT_EQ(inventory_of(now).npus[0].template_set, "310P (24 GiB)");
+  FactRules rules = builtin_rules();
+  rules.resource = "huawei.com/Ascend310B";
+  const MachineFacts named = facts_of(scan_of({strange}), rules, HandOut(), MachineFacts());
+  EXPECT_EQ(named.npus[0].resource, "huawei.com/Ascend310B");
+  const auto annotations = node_annotations(now, {});
+  EXPECT_TRUE(annotations.contains("hami.io/node-register-Ascend310P"));
+  EXPECT_TRUE(annotations.contains("hami.io/node-register-Ascend910B4"));
+}
+
 // Without it a slice that takes room from all Pods would be nobody's business.
 TEST(Facts, SlicesThatNobodyHasAreNamed) {
   DeviceNpu npu = a_310p3(0);
@@ -188,9 +218,13 @@ TEST(OtherDrivers, WhatTheAgentItselfLeftIsNone) {
           "status": {"allocatable": {"huawei.com/Ascend310P": "7", "huawei.com/Ascend310P-memory": "3"}}})");
   EXPECT_THAT(other_drivers({}, kOurs, own), IsEmpty());
   const json::object found = *parse_object(
-      R"({"metadata": {"annotations": {"tangram.dev/npus": "{\"npus\": [{\"chip\": \"310P3\"}]}"}},
-          "status": {"allocatable": {"huawei.com/Ascend310P": "7"}}})");
-  EXPECT_THAT(other_drivers({}, "", found), IsEmpty());  // the resource is named after the chips
+      R"({"metadata": {"annotations": {"tangram.dev/npus":
+              "{\"npus\": [{\"uuid\": \"u\", \"index\": 0, \"health\": \"ok\",
+                            \"resource\": \"huawei.com/Ascend310P\"},
+                           {\"uuid\": \"w\", \"index\": 1, \"health\": \"ok\",
+                            \"resource\": \"huawei.com/Ascend910B4\"}]}"}},
+          "status": {"allocatable": {"huawei.com/Ascend310P": "7", "huawei.com/Ascend910B4": "4"}}})");
+  EXPECT_THAT(other_drivers({}, "", found), IsEmpty());  // the resources are named after the chips
   const json::object gone = *parse_object(R"({"status": {"allocatable": {"huawei.com/Ascend310P": "0"}}})");
   EXPECT_THAT(other_drivers({}, kOurs, gone), IsEmpty());
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -60,9 +61,14 @@ Result<DeviceScan> FakeDevices::scan() {
   DeviceScan scan;
   scan.driver_version = "25.5.0";
   scan.npus = npus_;
+  std::set<std::uint32_t> hidden;
+  for (auto& [id, looks] : hidden_) {
+    if (looks > 0) hidden.insert(id);
+    --looks;
+  }
   for (DeviceNpu& npu : scan.npus) {
     for (const auto& [id, slice] : slices_) {
-      if (slice.npu != npu.physical_id) continue;
+      if (slice.npu != npu.physical_id || hidden.contains(id)) continue;
       DeviceSlice one;
       one.id = id;
       one.template_name = Sample<std::string>::known(slice.name);
@@ -107,6 +113,22 @@ std::map<std::uint32_t, std::string> FakeDevices::slices() const {
 void FakeDevices::set_health(std::uint32_t npu, Health health) {
   const std::lock_guard lock(mutex_);
   npus_.at(npu).health = health;
+}
+
+void FakeDevices::set_chip(std::uint32_t npu, const std::string& chip) {
+  const std::lock_guard lock(mutex_);
+  npus_.at(npu).chip = chip;
+}
+
+void FakeDevices::hide(std::uint32_t id, int looks) {
+  const std::lock_guard lock(mutex_);
+  hidden_[id] = looks;
+}
+
+void FakeDevices::lose(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  slices_.erase(id);
+  unlink((directory_ + "/vdavinci" + std::to_string(id)).c_str());
 }
 
 void FakeDevices::refuse_next(int creates) {

@@ -46,6 +46,11 @@ class FakeDevices final : public Devices {
 
   std::map<std::uint32_t, std::string> slices() const;  // template by id
   void set_health(std::uint32_t npu, Health health);
+  void set_chip(std::uint32_t npu, const std::string& chip);
+  // The next looks do not show the slice, although it is there.
+  void hide(std::uint32_t id, int looks);
+  // It is gone, as after a reset of the driver.
+  void lose(std::uint32_t id);
   void refuse_next(int creates);
   void set_away(bool away);
   // Made by somebody else.
@@ -61,6 +66,7 @@ class FakeDevices final : public Devices {
   mutable std::mutex mutex_;
   std::vector<DeviceNpu> npus_;
   std::map<std::uint32_t, Slice> slices_;
+  std::map<std::uint32_t, int> hidden_;  // looks to come, by id
   int refusals_ = 0;
   bool away_ = false;
 };

@@ -63,6 +63,16 @@ TEST(HandOut, ASliceIsOrderedOnceAndReadyWhenItIsMade) {
   EXPECT_THAT(book.entries(), SizeIs(1));
 }
 
+// Without it a slice would be cut in another vGroup than it was counted in, and the next one find no room.
+TEST(HandOut, ASliceIsCutInTheVgroupThatItWasGiven) {
+  HandOut book;
+  Grant grant = slice("vir01");
+  grant.vgroup = 3;
+  EXPECT_EQ(must(book.begin(ref("u1"), {"A-0"}, &grant, kGround, {})).handed.vgroup, 3);
+  const Grant any = slice("vir01");
+  EXPECT_EQ(must(book.begin(ref("u2"), {"A-1"}, &any, kGround, {})).handed.vgroup, kNoVgroup);
+}
+
 // Without it two containers of one Pod on one NPU would both get the template of the last one.
 TEST(HandOut, TwoContainersOfAPodHaveASliceEach) {
   HandOut book;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kube/node/plugin_life.h"
+#include "kube/protocol/names.h"
 #include "kube_node/fakes.h"
 #include "kube_node/kubelet_server.h"
 
@@ -33,11 +34,12 @@ class KubeletLinkTest : public testing::Test {
 
   void SetUp() override {
     if (!place_.makes_nodes()) GTEST_SKIP() << "making device nodes needs root";
-    source_ =
-        make_kubelet_source({kubelet_->pod_resources(), kubelet_->record()}, [] { return kTestResource; });
+    source_ = make_kubelet_source(
+        {kubelet_->pod_resources(), kubelet_->record()},
+        [](std::string_view resource) { return resource.starts_with(names::kResourcePrefix); });
     agent_ = std::make_unique<Agent>(test_options(place_), devices_, pods_, *source_, AgentSink());
     ASSERT_TRUE(agent_->start());
-    const PluginLifeOptions options{place_.path("plugins"), "tangram.sock", std::chrono::milliseconds(50),
+    const PluginLifeOptions options{place_.path("plugins"), std::chrono::milliseconds(50),
                                     std::chrono::milliseconds(200)};
     life_ = std::make_unique<PluginLife>(*agent_, options);
     serving_ = std::thread([this] { life_->run(stop_); });
@@ -70,12 +72,25 @@ class KubeletLinkTest : public testing::Test {
 // Without it the kubelet would not know the plugin, or not what it offers.
 TEST_F(KubeletLinkTest, RegistersAndListsItsShares) {
   start_kubelet();
-  EXPECT_THAT(kubelet_->registered(), ElementsAre(std::string(kTestResource) + " tangram.sock"));
+  EXPECT_THAT(kubelet_->registered(), ElementsAre(std::string(kTestResource) + " tangram-Ascend310P.sock"));
   EXPECT_EQ(kubelet_->devices()[0].id, id_of({test_uuid(0), 0}));
   EXPECT_EQ(kubelet_->devices()[0].health, "Healthy");
   struct stat status{};
-  ASSERT_EQ(stat(place_.path("plugins/tangram.sock").c_str(), &status), 0);
+  ASSERT_EQ(stat(place_.path("plugins/tangram-Ascend310P.sock").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0077U, 0U);  // nobody but root
+}
+
+// Without it a machine with two kinds of chips would offer one of them alone, or both as one.
+TEST_F(KubeletLinkTest, EachChipIsAPluginOfItsOwn) {
+  devices_.set_chip(1, "910B4");
+  kubelet_->start();
+  const auto offered = [this](const std::string& resource) { return kubelet_->devices_of(resource).size(); };
+  ASSERT_TRUE(
+      eventually([&] { return offered(kTestResource) == 7 && offered("huawei.com/Ascend910B4") == 2; }));
+  EXPECT_THAT(kubelet_->registered(),
+              testing::UnorderedElementsAre(std::string(kTestResource) + " tangram-Ascend310P.sock",
+                                            "huawei.com/Ascend910B4 tangram-Ascend910B4.sock"));
+  EXPECT_EQ(endpoint_of("example.com/a/b"), "tangram-example.com-a-b.sock");
 }
 
 // Without it an ill NPU would be handed out until the plugin is restarted.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -80,9 +81,10 @@ class KubeletImpl final : public KubeletServer, v1beta1::Registration::Service {
     const std::lock_guard lock(mutex_);
     return registered_;
   }
-  std::vector<SeenDevice> devices() const override {
+  std::vector<SeenDevice> devices_of(const std::string& resource) const override {
     const std::lock_guard lock(mutex_);
-    return devices_;
+    const auto at = devices_.find(resource);
+    return at == devices_.end() ? std::vector<SeenDevice>() : at->second;
   }
 
   std::vector<std::string> preferred(const std::vector<std::string>& available, int size) override {
@@ -143,17 +145,19 @@ class KubeletImpl final : public KubeletServer, v1beta1::Registration::Service {
     }
     const std::lock_guard lock(mutex_);
     registered_.push_back(request->resource_name() + " " + request->endpoint());
-    endpoint_ = directory_ + "/" + request->endpoint();
+    const std::string endpoint = directory_ + "/" + request->endpoint();
+    if (request->resource_name() == kTestResource) endpoint_ = endpoint;
     contexts_.push_back(std::make_unique<grpc::ClientContext>());
     contexts_.back()->set_wait_for_ready(true);  // as the kubelet dials
-    watchers_.emplace_back([this, context = contexts_.back().get(), stub = stub_of(endpoint_)] {
+    watchers_.emplace_back([this, context = contexts_.back().get(), stub = stub_of(endpoint),
+                            resource = request->resource_name()] {
       const auto stream = stub->ListAndWatch(context, v1beta1::Empty());
-      for (v1beta1::ListAndWatchResponse list; stream->Read(&list);) note(list);
+      for (v1beta1::ListAndWatchResponse list; stream->Read(&list);) note(resource, list);
     });
     return grpc::Status::OK;
   }
 
-  void note(const v1beta1::ListAndWatchResponse& list) {
+  void note(const std::string& resource, const v1beta1::ListAndWatchResponse& list) {
     std::vector<SeenDevice> devices;
     for (const v1beta1::Device& device : list.devices()) {
       SeenDevice seen{device.id(), device.health(), {}};
@@ -161,7 +165,7 @@ class KubeletImpl final : public KubeletServer, v1beta1::Registration::Service {
       devices.push_back(std::move(seen));
     }
     const std::lock_guard lock(mutex_);
-    devices_ = std::move(devices);
+    devices_[resource] = std::move(devices);
   }
 
   static std::shared_ptr<v1beta1::DevicePlugin::Stub> stub_of(const std::string& endpoint) {
@@ -215,7 +219,7 @@ class KubeletImpl final : public KubeletServer, v1beta1::Registration::Service {
 
   mutable std::mutex mutex_;
   std::vector<std::string> registered_;
-  std::vector<SeenDevice> devices_;
+  std::map<std::string, std::vector<SeenDevice>> devices_;
   std::string endpoint_;
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
   std::vector<std::thread> watchers_;

@@ -36,8 +36,9 @@ class KubeletServer {
   virtual void stop() = 0;
 
   virtual std::vector<std::string> registered() const = 0;  // "resource endpoint", in their order
-  // What the last ListAndWatch has said; a stream is opened with each registration.
-  virtual std::vector<SeenDevice> devices() const = 0;
+  // What the last ListAndWatch of the resource has said; a stream is opened with each registration.
+  virtual std::vector<SeenDevice> devices_of(const std::string& resource) const = 0;
+  std::vector<SeenDevice> devices() const { return devices_of(kTestResource); }
 
   virtual std::vector<std::string> preferred(const std::vector<std::string>& available, int size) = 0;
   // Allocates for the container and writes it down; its devices.

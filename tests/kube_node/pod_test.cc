@@ -26,7 +26,7 @@ json::object pod_with(const std::string& allocation, const std::string& status =
 }
 
 constexpr const char* kGood = R"({"node": "n1", "containers": [
-  {"container": "setup", "kind": "slice", "template": "vir01", "npus": [{"uuid": "A", "index": 0}]},
+  {"container": "setup", "kind": "slice", "template": "vir01", "npus": [{"uuid": "A", "index": 0}], "vgroup": 2},
   {"container": "main", "kind": "whole", "npus": [{"uuid": "B", "index": 1}, {"uuid": "C", "index": 2}]}]})";
 
 // Without it a container would get another's NPU, or none.
@@ -39,10 +39,23 @@ TEST(Pod, EachContainerHasItsOwnGrant) {
   ASSERT_EQ(pod->containers.size(), 4U);
   EXPECT_TRUE(find_container(*pod, "setup")->init);
   EXPECT_FALSE(find_container(*pod, "proxy")->init);
-  EXPECT_EQ(find_container(*pod, "setup")->grant, (Grant{true, "vir01", {{"A", 0}}}));
+  EXPECT_EQ(find_container(*pod, "setup")->grant, (Grant{true, "vir01", {{"A", 0}}, 2}));
   EXPECT_EQ(find_container(*pod, "main")->grant, (Grant{false, "", {{"B", 1}, {"C", 2}}}));
   EXPECT_FALSE(find_container(*pod, "side")->grant);
   EXPECT_EQ(find_container(*pod, "nobody"), nullptr);
+}
+
+// Without it a mistake in the annotation would end the agent, or be carried out in part.
+TEST(Pod, AnAllocationOutOfBoundsIsRefused) {
+  for (const char* const npu : {R"({"uuid": "A", "index": -1})", R"({"uuid": "A", "index": 5000000000})",
+                                R"({"uuid": 7})", R"("A")"}) {
+    const auto pod = read_pod(
+        pod_with(R"({"node": "n1", "containers": [{"container": "main", "kind": "whole", "npus": [)" +
+                 std::string(npu) + "]}]}"),
+        "n1");
+    EXPECT_NE(pod->problem, "") << npu;
+    EXPECT_FALSE(find_container(*pod, "main")->grant) << npu;
+  }
 }
 
 // Without it Pods of other nodes would be swept and started here.
@@ -54,25 +67,27 @@ TEST(Pod, OneThatIsNotBoundHereIsNone) {
 // Without it half of a broken or forged allocation would be carried out.
 TEST(Pod, AnAllocationThatCannotBeUsedGivesNothingAndSaysWhy) {
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"[", "no JSON"},
+      {"[", "a JSON object"},
       {R"({"node": "n2", "containers": []})", "of node \"n2\""},
-      {R"({"node": "n1"})", "no containers"},
+      {R"({"node": "n1"})", "\"containers\""},
       {R"({"node": "n1", "containers": [{"container": "x", "kind": "whole", "npus": [{"uuid": "A"}]}]})",
        "no container \"x\""},
       {R"({"node": "n1", "containers": [{"container": "main", "kind": "half", "npus": [{"uuid": "A"}]}]})",
-       "neither slice nor whole"},
+       "\"slice\" or \"whole\""},
       {R"({"node": "n1", "containers": [{"container": "main", "kind": "slice", "npus": [{"uuid": "A"}]}]})",
-       "without a template"},
+       "there for a slice alone"},
       {R"({"node": "n1", "containers": [{"container": "main", "kind": "whole", "npus": []}]})",
-       "without NPUs"},
-      {R"({"node": "n1", "containers": [{"container": "main", "kind": "whole", "npus": [{}]}]})",
-       "without a uuid"},
+       "at least one"},
+      {R"({"node": "n1", "containers": [{"container": "main", "kind": "whole", "npus": [{}]}]})", "\"uuid\""},
       {R"({"node": "n1", "containers": [{"container": "main", "kind": "slice", "template": "vir01",
            "npus": [{"uuid": "A"}, {"uuid": "B"}]}]})",
-       "more than one NPU"},
+       "of a slice exactly one"},
       {R"({"node": "n1", "containers": [{"container": "main", "kind": "whole", "npus": [{"uuid": "A"}]},
                                         {"container": "main", "kind": "whole", "npus": [{"uuid": "B"}]}]})",
        "twice"},
+      {R"({"node": "n1", "containers": [{"container": "main", "kind": "whole",
+           "npus": [{"uuid": "A"}, {"uuid": "A"}]}]})",
+       "an NPU twice"},
   };
   for (const auto& [allocation, why] : cases) {
     const auto pod = read_pod(pod_with(allocation), "n1");

@@ -23,10 +23,19 @@ TEST(Share, IdsNameTheNpuAndTheShareAndNothingElseIsOne) {
   ASSERT_TRUE(share);
   EXPECT_EQ(share->npu, kUuid);
   EXPECT_EQ(share->number, 12U);
-  for (const char* const wrong : {"", "-", "-1", "a", "a-", "a-x", "a-01", "a--", "a-64", "a-100", "a-+1"}) {
+  for (const char* const wrong : {"", "-", "-1", "a", "a-", "a-x", "a-01", "a--", "a-1000", "a-+1"}) {
     EXPECT_FALSE(parse_share(wrong)) << wrong;
   }
   EXPECT_EQ(parse_share("npu-3-0")->npu, "npu-3");
+}
+
+// Without it an id from a damaged file would lead out of the directory of shares, and that place be emptied.
+TEST(Share, AnIdIsNoWayOutOfADirectory) {
+  EXPECT_TRUE(is_share_id("npu-3-0"));
+  for (const char* const wrong : {"", ".", "..", "a", "../a-1", "/a-1", "a/b-1"}) {
+    EXPECT_FALSE(is_share_id(wrong)) << wrong;
+  }
+  EXPECT_FALSE(is_share_id(std::string_view("a\0-1", 4)));
 }
 
 // Without it a 310P3 would not show the seven that its users count on.
@@ -36,7 +45,7 @@ TEST(Share, AnNpuIsOfferedAsOftenAsItsSmallestTemplateFits) {
   EXPECT_EQ(shares_of(Bytes::mib(32768), std::nullopt, {}), 1U);
   EXPECT_EQ(shares_of(Bytes(), Bytes::mib(3072), {}), 1U);
   EXPECT_EQ(shares_of(Bytes::mib(21527), Bytes::mib(3072), 4), 4U);
-  EXPECT_EQ(shares_of(Bytes::mib(21527), Bytes::mib(3072), 1000), kSharesMax);
+  EXPECT_EQ(shares_of(Bytes::mib(21527), Bytes::mib(3072), 5000), kSharesMax);
 }
 
 // Without it the kubelet would show a Pod shares of another NPU than it has, and the choice would be its own.

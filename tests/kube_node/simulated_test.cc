@@ -15,6 +15,7 @@
 namespace tangram::kube::node {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
@@ -54,8 +55,8 @@ class SimulatedTest : public testing::Test {
 
 // Without it what the agent does would hold for a driver of our own making only.
 TEST_F(SimulatedTest, SlicesAreCutHandedOutAndReturnedByTheVendorsDriver) {
-  EXPECT_EQ(agent_->resource(), kTestResource);
-  const Offer offer = agent_->offer();
+  EXPECT_THAT(agent_->resources(), ElementsAre(kTestResource));
+  const Offer offer = agent_->offer(kTestResource);
   ASSERT_THAT(offer.shares, SizeIs(7));
   const std::string uuid = parse_share(offer.shares[0].id)->npu;
   const NpuFacts npu = agent_->facts().npus.at(0);

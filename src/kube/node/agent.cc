@@ -11,93 +11,12 @@ namespace {
 using State = Handed::State;
 using Kind = HandOutStep::Kind;
 
-service::OwnSlice own_slice_of(const Handed& handed) {
-  service::OwnSlice own;
-  own.attempt = {handed.who.uid, 1};
-  own.physical_id = handed.npus.front();
-  own.id = handed.slice_id;
-  own.template_name = handed.template_name;
-  switch (handed.state) {
-    case State::kOrdered:
-      own.state = service::BookedSlice::State::kOrdered;
-      break;
-    case State::kHeld:
-      own.state = service::BookedSlice::State::kHeld;
-      break;
-    case State::kEnded:
-      own.state = service::BookedSlice::State::kEnded;
-      break;
-  }
-  return own;
-}
-
 // Whether another answer of the API server may settle it.
 bool is_worth_asking(const Error& error) {
   return error.reason == "node.pod.unknown" || error.reason == "node.pod.unsettled";
 }
 
 }  // namespace
-
-Agent::Agent(AgentOptions options, Devices& devices, PodSource& pods, KubeletSource& kubelet, AgentSink sink)
-    : options_(std::move(options)),
-      devices_(devices),
-      pods_(pods),
-      kubelet_(kubelet),
-      sink_(std::move(sink)),
-      ledger_(options_.state_directory + "/slices.json"),
-      tree_(options_.share_directory, options_.devices),
-      resource_(options_.resource) {}
-
-Agent::~Agent() {
-  stop();
-}
-
-Result<void> Agent::start() {
-  TG_TRY(std::vector<Handed> entries, ledger_.read());
-  std::vector<service::OwnSlice> own;
-  std::vector<std::string> shares;
-  for (const Handed& entry : entries) {
-    if (entry.slice) own.push_back(own_slice_of(entry));
-    shares.insert(shares.end(), entry.ids.begin(), entry.ids.end());
-  }
-  tree_.keep_only(shares);
-  book_ = HandOut(std::move(entries));
-  service::SlicePolicy policy = options_.slices;
-  if (policy.foreign.reclaim && !knows_all_holders()) {
-    log::warn("slices that nobody here made are left alone: the ledger does not have all that Pods hold");
-    policy.foreign.reclaim = false;
-  }
-  service::SliceQuestions questions{[](const AttemptKey&) { return false; },
-                                    [this](const DeviceScan& scan) { return own_processes(scan); }};
-  service::SliceSink told{[this](const service::SliceEvent& event) { on_slice(event); }, {}};
-  keeper_ = std::make_unique<service::SliceKeeper>(devices_, std::move(questions), std::move(told), policy);
-  keeper_->start(own);
-  look();
-  sweep();
-  thread_ = std::thread([this] { run(); });
-  return {};
-}
-
-void Agent::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
-  if (keeper_) keeper_->stop();
-}
-
-// A ledger that was lost must not make the slices of idle Pods nobody's.
-bool Agent::knows_all_holders() {
-  const Result<KubeletView> view = kubelet_.view();
-  if (!view || !view->recorded) return false;
-  return std::ranges::all_of(*view->recorded, [this](const Recorded& held) {
-    return std::ranges::any_of(book_.entries(), [&held](const Handed& entry) {
-      return entry.who.uid == held.uid && entry.who.container == held.container;
-    });
-  });
-}
 
 // ---- what the kubelet asks
 
@@ -175,8 +94,11 @@ Result<void> Agent::pre_start_until(const ShareIds& ids, const Start& start, Clo
       if (const auto refused = refused_.extract(*ordered)) return fail(refused.mapped());
     }
     ++begun_;
+    end_lost(start.who);
     const Grant* grant = start.grant ? &*start.grant : nullptr;
+    const std::vector<Handed> before = book_.entries();
     TG_TRY(const HandOutStep step, book_.begin(start.who, ids, grant, ground_, start.view));
+    clear_ended(before);
     if (!step.end.empty()) give_back(step.end);
     if (step.kind == Kind::kMake || step.kind == Kind::kKeep) {
       TG_TRY_VOID(keep(step));
@@ -220,13 +142,45 @@ void Agent::give_back(const std::vector<std::uint32_t>& slices) {
 
 // ---- what becomes of slices
 
+void Agent::clear_ended(const std::vector<Handed>& before) {
+  const auto lives = [this](const Handed& handed) {
+    return std::ranges::any_of(book_.entries(), [&handed](const Handed& entry) {
+      return entry.state != State::kEnded && entry.who == handed.who && entry.ids == handed.ids &&
+             entry.slice_id == handed.slice_id;
+    });
+  };
+  for (const Handed& handed : before) {
+    if (handed.state != State::kEnded && !lives(handed)) clear_places(handed);
+  }
+}
+
+// At once: a kubelet that has just started may start a container without asking, and what is in its places
+// then must not be what another one had.
 void Agent::clear_places(const Handed& handed) {
   for (const std::string& id : handed.ids) {
     const bool used = std::ranges::any_of(book_.entries(), [&](const Handed& entry) {
-      return entry != handed && std::ranges::find(entry.ids, id) != entry.ids.end();
+      return entry.state == State::kHeld && std::ranges::find(entry.ids, id) != entry.ids.end();
     });
     if (used) continue;
     if (const Result<void> cleared = tree_.clear(id); !cleared) log::warn(cleared.error().to_string());
+  }
+}
+
+// One look in which the driver does not show it takes nothing from a container that runs: it may be there in
+// the next one, and returned while its holder sleeps it would be gone for good.
+void Agent::on_lost(const Handed& handed) {
+  log::warn("slice " + std::to_string(handed.slice_id) + " of " + handed.who.to_string() +
+            " is not on the hardware any more; the container gets another one when it starts again");
+  lost_.insert(handed.slice_id);
+  untold_.insert_or_assign(handed.who.uid, handed.who);
+}
+
+void Agent::end_lost(const ContainerRef& who) {
+  for (const Handed& entry : std::vector<Handed>(book_.entries())) {
+    if (entry.who != who || entry.state != State::kHeld || !lost_.contains(entry.slice_id)) continue;
+    book_.not_made(entry.slice_id);
+    clear_places(entry);
+    give_back({entry.slice_id});
   }
 }
 
@@ -243,17 +197,12 @@ void Agent::on_slice(const service::SliceEvent& event) {
       if (event.error) refused_.insert_or_assign(id, *event.error);
       break;
     case service::SliceEvent::Kind::kLost:
-      // Its container gets another one when it starts again.
-      if (const Handed* handed = book_.find(id)) {
-        log::warn("slice " + std::to_string(id) + " of " + handed->who.to_string() +
-                  " is not on the hardware any more");
-      }
-      book_.not_made(id);
-      keeper_->give_back(id);
+      if (const Handed* handed = book_.find(id)) on_lost(*handed);
       break;
     case service::SliceEvent::Kind::kReturned:
       if (const Handed* handed = book_.find(id)) clear_places(*handed);
       book_.returned(id);
+      lost_.erase(id);
       ground_.slices.erase(id);
       break;
   }

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "kube/node/claim.h"
 #include "kube/node/device_tree.h"
+#include "kube/node/guarded_devices.h"
 #include "kube/node/hand_out.h"
 #include "kube/node/ledger.h"
 #include "kube/node/npu_facts.h"
@@ -46,11 +47,18 @@ class KubeletSource {
   virtual Result<KubeletView> view() = 0;
 };
 
+// What is written into a Pod that has got something.
+struct PodNote {
+  std::string allocated;   // what all of its containers have by now: the value of tangram.dev/allocated
+  std::string bind_phase;  // of HAMi; empty: it stays as it is
+
+  friend bool operator==(const PodNote&, const PodNote&) = default;
+};
+
 // What the agent has to tell the cluster, on its own thread. Errors are told again with the next change.
 struct AgentSink {
   std::function<Result<void>(const MachineFacts&)> facts{};
-  // What all containers of the Pod have by now: the value of tangram.dev/allocated.
-  std::function<Result<void>(const ContainerRef& pod, const std::string& allocated)> handed{};
+  std::function<Result<void>(const ContainerRef& pod, const PodNote& note)> handed{};
 };
 
 struct HostMount {
@@ -59,14 +67,13 @@ struct HostMount {
 };
 
 struct AgentOptions {
-  std::string resource;          // "huawei.com/Ascend310P"; empty: after the chips of the machine
   std::string state_directory;   // of the ledger
   std::string share_directory;   // of the directories that containers get devices from
   std::string devices = "/dev";  // of the driver's nodes
   std::string sysfs = "/sys";
   std::string proc = "/proc";
   std::vector<HostMount> mounts;  // the driver's libraries, read-only; those that are there
-  FactRules facts;
+  FactRules facts;                // until set_rules()
   service::SlicePolicy slices;
   std::chrono::milliseconds scan_period{5'000};
   // The kubelet gives a container's start 30 s.
@@ -81,8 +88,9 @@ struct OfferedShare {
   friend bool operator==(const OfferedShare&, const OfferedShare&) = default;
 };
 
+// Of one resource.
 struct Offer {
-  std::uint64_t version = 0;  // grows with each change
+  std::uint64_t version = 0;  // grows with each change, also of other resources
   std::vector<OfferedShare> shares;
 };
 
@@ -104,17 +112,23 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Reads the ledger and looks at the machine once; what ended Pods have left is returned at once. Errors:
-  // those of Ledger::read(). A driver that is away is none: its NPUs come when it does.
+  // Reads the ledger and looks at the machine once; what ended Pods have left is returned at once. A ledger
+  // that is damaged or gone is made anew with rebuild(), and said so in the conditions of the facts; until
+  // the agent starts again, no slice of nobody's is then returned. Errors: what the system says of the
+  // ledger, and of a damaged one whatever keeps it from being made anew: kubelet, API server or driver are
+  // away. A driver that is away is else no error: its NPUs come when it does.
   Result<void> start();
   // Waits for the calls under way, which are bounded. Slices stay as they are.
   void stop();
 
-  // "huawei.com/Ascend310P"; empty until the first look has shown a chip that is known.
-  std::string resource() const;
-  Offer offer() const;
+  // What the operator wants of this node. The next look heeds it.
+  void set_rules(FactRules rules);
+
+  // Ascending; those that NPUs of this machine were ever offered as. Empty until a look has shown one.
+  std::vector<std::string> resources() const;
+  Offer offer(const std::string& resource) const;
   // Waits until there is another one than that version, or until the time has passed.
-  Offer wait_offer(std::uint64_t version, std::chrono::milliseconds most) const;
+  Offer wait_offer(const std::string& resource, std::uint64_t version, std::chrono::milliseconds most) const;
 
   // ---- what the kubelet asks
 
@@ -131,6 +145,9 @@ class Agent {
   std::string metrics() const;  // metrics_text() of the last look
   void look_now();              // the next look is due
 
+  // The facts are told again, although they have not changed.
+  void tell_again();
+
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -140,25 +157,40 @@ class Agent {
     KubeletView view;
   };
 
-  bool knows_all_holders();
+  static service::OwnSlice own_slice_of(const Handed& handed);
+  Result<std::vector<Handed>> recall();
+  Result<std::vector<Handed>> recall_without_ledger(bool damaged);
+  bool may_reclaim();
+  bool may_return(std::uint32_t npu, std::uint32_t slice) const;
   Result<Start> find_start(const ShareIds& ids);
   Result<void> pre_start_until(const ShareIds& ids, const Start& start, Clock::time_point deadline);
   // Locked; the ledger has it, or it is undone.
   Result<void> keep(const HandOutStep& step);
   void give_back(const std::vector<std::uint32_t>& slices);
   void on_slice(const service::SliceEvent& event);
+  void on_lost(const Handed& handed);
+  // Ends what the container has, if that is a slice that the hardware does not show any more.
+  void end_lost(const ContainerRef& who);
+  // Empties the places of those that have ended since.
+  void clear_ended(const std::vector<Handed>& before);
   void clear_places(const Handed& handed);
   std::optional<std::set<std::int64_t>> own_processes(const DeviceScan& scan) const;
 
   void run();
   void look();
+  MachineFacts with_notes(MachineFacts facts) const;
   void note_facts(MachineFacts facts);
+  Offer offer_of(const std::string& resource) const;  // locked
   void sweep();
   void tell();
+  void tell_facts();
+  void tell_pods();
+  void note_found(const std::set<std::uint32_t>& seen);
   std::string allocated_of(const std::string& uid) const;
+  bool has_all(const NodePod& pod) const;
 
   const AgentOptions options_;
-  Devices& devices_;
+  GuardedDevices devices_;
   PodSource& pods_;
   KubeletSource& kubelet_;
   const AgentSink sink_;
@@ -172,13 +204,17 @@ class Agent {
   MachineFacts facts_;
   NpuGround ground_;
   std::vector<DeviceNpu> readings_;  // none while the driver is away
-  Offer offer_;
-  std::string resource_;
+  FactRules rules_;
+  std::vector<std::string> notes_;  // conditions beside those of the facts
+  std::map<std::string, std::vector<OfferedShare>> offers_;
+  std::uint64_t version_ = 0;                   // of the offers
   std::map<std::uint32_t, Error> refused_;      // by id of the slice: why it was not made
+  std::set<std::uint32_t> lost_;                // slices that are held, and that the hardware did not show
   std::map<std::string, ContainerRef> untold_;  // by UID: Pods whose annotation is not up to date
   bool facts_untold_ = false;
   bool look_due_ = false;
   bool stopping_ = false;
+  bool rebuilt_ = false;
 
   std::unique_ptr<service::SliceKeeper> keeper_;
   std::thread thread_;

@@ -15,6 +15,17 @@
 namespace tangram::kube::node {
 namespace {
 
+using State = Handed::State;
+
+// Of HAMi's bind-phase.
+constexpr std::string_view kAllocating = "allocating";
+constexpr std::string_view kSuccess = "success";
+
+const NodePod* find_pod(const std::vector<NodePod>& pods, const std::string& uid) {
+  const auto at = std::ranges::find(pods, uid, &NodePod::uid);
+  return at == pods.end() ? nullptr : &*at;
+}
+
 // A Pod's UID as the kubelet's cgroup drivers write it: "pod1234-…" or, for systemd, "pod1234_…".
 bool names_pod(const std::string& cgroups, const std::string& uid) {
   std::string underscored = uid;
@@ -23,30 +34,38 @@ bool names_pod(const std::string& cgroups, const std::string& uid) {
          cgroups.find("pod" + underscored) != std::string::npos;
 }
 
-std::string resource_of(const MachineFacts& facts) {
-  for (const NpuFacts& npu : facts.npus) {
-    const std::string word = common_word_of(npu.chip);
-    if (!word.empty()) return names::resource(word);
-  }
-  return {};
-}
-
 }  // namespace
 
-std::string Agent::resource() const {
+void Agent::set_rules(FactRules rules) {
   const std::lock_guard lock(mutex_);
-  return resource_;
+  if (rules == rules_) return;
+  rules_ = std::move(rules);
+  look_due_ = true;
+  changed_.notify_all();
 }
 
-Offer Agent::offer() const {
+std::vector<std::string> Agent::resources() const {
   const std::lock_guard lock(mutex_);
-  return offer_;
+  std::vector<std::string> resources;
+  for (const auto& [resource, shares] : offers_) resources.push_back(resource);
+  return resources;
 }
 
-Offer Agent::wait_offer(std::uint64_t version, std::chrono::milliseconds most) const {
+Offer Agent::offer(const std::string& resource) const {
+  const std::lock_guard lock(mutex_);
+  return offer_of(resource);
+}
+
+Offer Agent::offer_of(const std::string& resource) const {
+  const auto at = offers_.find(resource);
+  return {version_, at == offers_.end() ? std::vector<OfferedShare>() : at->second};
+}
+
+Offer Agent::wait_offer(const std::string& resource, std::uint64_t version,
+                        std::chrono::milliseconds most) const {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, most, [&] { return stopping_ || offer_.version != version; });
-  return offer_;
+  changed_.wait_for(lock, most, [&] { return stopping_ || version_ != version; });
+  return offer_of(resource);
 }
 
 std::vector<Handed> Agent::entries() const {
@@ -67,6 +86,12 @@ std::string Agent::metrics() const {
 void Agent::look_now() {
   const std::lock_guard lock(mutex_);
   look_due_ = true;
+  changed_.notify_all();
+}
+
+void Agent::tell_again() {
+  const std::lock_guard lock(mutex_);
+  facts_untold_ = look_due_ = true;
   changed_.notify_all();
 }
 
@@ -110,9 +135,10 @@ void Agent::look() {
   {
     const std::lock_guard lock(mutex_);
     if (scan) {
-      note_facts(facts_of(*scan, options_.facts, book_, facts_));
+      note_facts(with_notes(facts_of(*scan, rules_, book_, facts_)));
       ground_ = ground_of(facts_, *scan);
       readings_ = scan->npus;
+      note_found(ground_.slices);
     } else {
       note_facts(without_driver(facts_, scan.error().message));
       readings_.clear();
@@ -121,25 +147,38 @@ void Agent::look() {
   if (scan) keeper_->look(began, std::move(*scan));
 }
 
+MachineFacts Agent::with_notes(MachineFacts facts) const {
+  facts.conditions.insert(facts.conditions.end(), notes_.begin(), notes_.end());
+  return facts;
+}
+
+// A slice that one look did not show is there again.
+void Agent::note_found(const std::set<std::uint32_t>& seen) {
+  for (const Handed& entry : book_.entries()) {
+    if (!entry.slice || !seen.contains(entry.slice_id) || lost_.erase(entry.slice_id) == 0) continue;
+    log::info("slice " + std::to_string(entry.slice_id) + " of " + entry.who.to_string() + " is there again");
+    untold_.insert_or_assign(entry.who.uid, entry.who);
+  }
+}
+
 void Agent::note_facts(MachineFacts facts) {
-  const bool known = inventory_json(facts) == inventory_json(facts_);
+  const bool known = version_ > 0 && inventory_of(facts) == inventory_of(facts_);
   facts_ = std::move(facts);
-  if (known && offer_.version > 0) return;
+  if (known) return;
   facts_untold_ = true;
-  if (resource_.empty()) resource_ = resource_of(facts_);
-  std::vector<OfferedShare> shares;
+  std::map<std::string, std::vector<OfferedShare>> offers;
+  // One whose last NPU is gone is offered no times, and not forgotten: the kubelet still has it.
+  for (const auto& [resource, shares] : offers_) offers.try_emplace(resource);
   for (const NpuFacts& npu : facts_.npus) {
-    const std::string word = common_word_of(npu.chip);
-    // Of chips that are called otherwise, only those that the operator has named the resource for.
-    if (options_.resource.empty() && names::resource(word) != resource_) continue;
+    if (npu.excluded || npu.resource.empty()) continue;
     const auto numa = numa_node_of(options_.sysfs, npu.pcie_address);
     for (std::uint32_t i = 0; i < npu.shares; ++i) {
-      shares.push_back({id_of({npu.uuid, i}), npu.healthy, numa});
+      offers[npu.resource].push_back({id_of({npu.uuid, i}), npu.healthy, numa});
     }
   }
-  if (shares == offer_.shares && offer_.version > 0) return;
-  offer_.shares = std::move(shares);
-  ++offer_.version;
+  if (version_ > 0 && offers == offers_) return;
+  offers_ = std::move(offers);
+  ++version_;
   changed_.notify_all();
 }
 
@@ -159,10 +198,7 @@ void Agent::sweep() {
   const std::vector<Handed> before = book_.entries();
   const std::vector<std::uint32_t> slices = book_.sweep(*pods, *view);
   if (slices.empty() && book_.entries().size() == before.size()) return;
-  for (const Handed& entry : before) {
-    if (!entry.slice && std::ranges::find(book_.entries(), entry) == book_.entries().end())
-      clear_places(entry);
-  }
+  clear_ended(before);
   for (const std::uint32_t slice : slices) {
     log::info("slice " + std::to_string(slice) + " of " + book_.find(slice)->who.to_string() +
               " is given back");
@@ -181,31 +217,59 @@ std::string Agent::allocated_of(const std::string& uid) const {
     if (entry.slice) {
       one["slice"] = std::int64_t{entry.slice_id};
       one["template"] = entry.template_name;
+      if (lost_.contains(entry.slice_id)) one["lost"] = true;
     }
     containers.push_back(std::move(one));
   }
   return json::serialize(json::object{{"containers", std::move(containers)}});
 }
 
+// Whether as many have theirs as run side by side. By number: the place of an init container is that of one
+// that comes after it, and which of the two is meant may not be told apart where both were given the same.
+bool Agent::has_all(const NodePod& pod) const {
+  const auto runs = std::ranges::count_if(pod.containers, [](const PodContainer& container) {
+    return !container.init && container.grant.has_value();
+  });
+  const auto held = std::ranges::count_if(book_.entries(), [&pod](const Handed& entry) {
+    return entry.who.uid == pod.uid && entry.state == State::kHeld;
+  });
+  return held > 0 && held >= runs;
+}
+
 void Agent::tell() {
+  tell_facts();
+  tell_pods();
+}
+
+void Agent::tell_facts() {
   MachineFacts facts;
-  bool tell_facts = false;
-  std::vector<std::pair<ContainerRef, std::string>> handed;
   {
     const std::lock_guard lock(mutex_);
-    tell_facts = std::exchange(facts_untold_, false);
+    if (!std::exchange(facts_untold_, false)) return;
     facts = facts_;
-    for (const auto& [uid, who] : std::exchange(untold_, {})) handed.emplace_back(who, allocated_of(uid));
   }
-  if (tell_facts && sink_.facts) {
-    if (const Result<void> told = sink_.facts(facts); !told) {
-      log::warn("the node's annotations: " + told.error().to_string());
-      const std::lock_guard lock(mutex_);
-      facts_untold_ = true;
+  const Result<void> told = sink_.facts ? sink_.facts(facts) : Result<void>();
+  if (told) return;
+  log::warn("the node's annotations: " + told.error().to_string());
+  const std::lock_guard lock(mutex_);
+  facts_untold_ = true;
+}
+
+void Agent::tell_pods() {
+  const Result<std::vector<NodePod>> pods = pods_.pods();
+  std::vector<std::pair<ContainerRef, PodNote>> news;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [uid, who] : std::exchange(untold_, {})) {
+      PodNote note{allocated_of(uid), {}};
+      const NodePod* const pod = pods ? find_pod(*pods, uid) : nullptr;
+      // HAMi's plugin says so after the first container already; whoever waits for it would go on too early.
+      if (pod != nullptr && pod->bind_phase == kAllocating && has_all(*pod)) note.bind_phase = kSuccess;
+      news.emplace_back(who, std::move(note));
     }
   }
-  for (const auto& [who, allocated] : handed) {
-    const Result<void> told = sink_.handed ? sink_.handed(who, allocated) : Result<void>();
+  for (const auto& [who, note] : news) {
+    const Result<void> told = sink_.handed ? sink_.handed(who, note) : Result<void>();
     if (told) continue;
     log::warn("the annotation of Pod " + who.space + "/" + who.pod + ": " + told.error().to_string());
     if (told.error().reason == "kube.not_found" || told.error().reason == "kube.conflict") continue;

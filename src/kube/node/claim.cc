@@ -132,7 +132,7 @@ std::string ContainerRef::to_string() const {
   return "container " + container + " of Pod " + space + "/" + pod;
 }
 
-Result<std::vector<Recorded>> parse_kubelet_record(std::string_view text, std::string_view resource) {
+Result<std::vector<Recorded>> parse_kubelet_record(std::string_view text, const IsOwnResource& is_own) {
   const Result<json::object> record = parse_object(text);
   const json::object* data = record ? object_at(*record, {"Data"}) : nullptr;
   if (data == nullptr) {
@@ -144,7 +144,7 @@ Result<std::vector<Recorded>> parse_kubelet_record(std::string_view text, std::s
   if (entries == nullptr) return recorded;
   for (const json::value& value : *entries) {
     const json::object* entry = value.if_object();
-    if (entry == nullptr || text_at(*entry, {"ResourceName"}) != resource) continue;
+    if (entry == nullptr || !is_own(text_at(*entry, {"ResourceName"}))) continue;
     // The first form of the record, before NUMA nodes: a plain list.
     if (object_at(*entry, {"DeviceIDs"}) == nullptr) {
       return fail(Code::kDataLoss, "node.record.unreadable",

@@ -51,9 +51,12 @@ struct KubeletView {
   std::optional<std::vector<Recorded>> recorded;  // none: it cannot be read
 };
 
-// The kubelet's record (kubelet_internal_checkpoint), of one resource. Errors: kDataLoss
-// "node.record.unreadable".
-Result<std::vector<Recorded>> parse_kubelet_record(std::string_view text, std::string_view resource);
+// Whether a resource of the kubelet is one that this agent offers, or has offered.
+using IsOwnResource = std::function<bool(std::string_view resource)>;
+
+// The kubelet's record (kubelet_internal_checkpoint); a container with two resources is there twice. Errors:
+// kDataLoss "node.record.unreadable".
+Result<std::vector<Recorded>> parse_kubelet_record(std::string_view text, const IsOwnResource& is_own);
 
 // Whether the container has been given a place in these ids before.
 using GivenBefore = std::function<bool(const ContainerRef&)>;

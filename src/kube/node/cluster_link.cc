@@ -93,9 +93,10 @@ Result<void> ClusterLink::write_facts(const MachineFacts& facts) {
   return {};
 }
 
-Result<void> ClusterLink::write_allocated(const ContainerRef& pod, const std::string& allocated) {
+Result<void> ClusterLink::write_note(const ContainerRef& pod, const PodNote& note) {
   json::object annotations;
-  annotations[names::kAllocated] = allocated;
+  annotations[names::kAllocated] = note.allocated;
+  if (!note.bind_phase.empty()) annotations[names::kHamiBindPhase] = note.bind_phase;
   json::object patch{{"metadata", json::object{{"uid", pod.uid}, {"annotations", std::move(annotations)}}}};
   const ObjectName name{resources::pods(), pod.space, pod.pod};
   TG_TRY(const std::string now, client_.merge_patch(name, std::move(patch)));

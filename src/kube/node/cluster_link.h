@@ -36,7 +36,7 @@ class ClusterLink final : public PodSource {
   // Errors as ApiClient::merge_patch().
   Result<void> write_facts(const MachineFacts& facts);
   // kConflict when the Pod of that name is another one by now.
-  Result<void> write_allocated(const ContainerRef& pod, const std::string& allocated);
+  Result<void> write_note(const ContainerRef& pod, const PodNote& note);
 
  private:
   Selection own_pods() const;

@@ -28,6 +28,12 @@ Result<void> DeviceTree::clear(const std::string& share) const {
   std::error_code error;
   fs::remove_all(path_of(share), error);
   if (error) return fail(system_error("cannot remove " + path_of(share), error.value()));
+  return {};
+}
+
+Result<void> DeviceTree::make_empty(const std::string& share) const {
+  TG_TRY_VOID(clear(share));
+  std::error_code error;
   fs::create_directories(root_, error);
   if (error || (mkdir(path_of(share).c_str(), kDirectoryMode) != 0)) {
     return fail(system_error("cannot make " + path_of(share), error ? error.value() : errno));
@@ -43,7 +49,7 @@ Result<void> DeviceTree::put(const std::string& share, const std::string& host_n
     return fail(Code::kUnavailable, "node.device.missing", from + " is not a device node",
                 "check that the driver is loaded and that the agent sees the host's /dev");
   }
-  TG_TRY_VOID(clear(share));
+  TG_TRY_VOID(make_empty(share));
   const std::string to = path_of(share) + "/" + name;
   // The runtime copies number, owner and mode from it.
   if (mknod(to.c_str(), S_IFCHR | (status.st_mode & 07777U), status.st_rdev) != 0 ||
@@ -62,13 +68,25 @@ Result<void> DeviceTree::publish(const Handed& handed) const {
   }
   for (std::size_t i = 0; i < handed.ids.size(); ++i) {
     if (i >= handed.npus.size()) {
-      TG_TRY_VOID(clear(handed.ids[i]));
+      TG_TRY_VOID(make_empty(handed.ids[i]));
       continue;
     }
     const std::string name = "davinci" + std::to_string(handed.npus[i]);
     TG_TRY_VOID(put(handed.ids[i], name, name));
   }
   return {};
+}
+
+std::map<std::string, std::vector<std::string>> DeviceTree::contents() const {
+  std::map<std::string, std::vector<std::string>> contents;
+  std::error_code error;
+  for (const auto& share : fs::directory_iterator(root_, error)) {
+    std::error_code unreadable;
+    for (const auto& node : fs::directory_iterator(share.path(), unreadable)) {
+      contents[share.path().filename().string()].push_back(node.path().filename().string());
+    }
+  }
+  return contents;
 }
 
 void DeviceTree::keep_only(const std::vector<std::string>& shares) const {

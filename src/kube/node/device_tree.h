@@ -2,6 +2,7 @@
 // it. A runtime that is given a directory as a device adds every node in it, with its number.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,10 @@ class DeviceTree {
   // Whole NPUs are in the directories of the ids in their order. Errors: kUnavailable
   // "node.device.missing" when the driver's node is not there, or as the system says.
   Result<void> publish(const Handed& handed) const;
-  // Makes it an empty one: nobody gets what stood there.
+  // Removes it: nobody gets what stood there, and a container that is started all the same is not.
   Result<void> clear(const std::string& share) const;
+  // Names of the nodes in each share's directory; those of empty ones are not there.
+  std::map<std::string, std::vector<std::string>> contents() const;
   // Removes all directories but these.
   void keep_only(const std::vector<std::string>& shares) const;
 
@@ -33,6 +36,7 @@ class DeviceTree {
   std::vector<std::string> common_nodes() const;
 
  private:
+  Result<void> make_empty(const std::string& share) const;
   Result<void> put(const std::string& share, const std::string& host_name, const std::string& name) const;
 
   const std::string root_;

@@ -121,7 +121,7 @@ Result<HandOutStep> HandOut::begin(const ContainerRef& who, const ShareIds& ids,
     // An order that is under way is waited for; the ledger has it.
     return HandOutStep{entry.state == State::kHeld ? Kind::kReady : Kind::kWait, entry, {}};
   }
-  Handed wanted{who, ids, grant->slice, npus, grant->template_name, 0, State::kOrdered};
+  Handed wanted{who, ids, grant->slice, npus, grant->template_name, 0, State::kOrdered, grant->vgroup};
   // Nothing is ended for what is then refused.
   TG_TRY_VOID(check_ids(wanted, view));
   TG_TRY(const bool wait, check_npus(wanted, ground));

@@ -28,6 +28,7 @@ struct Handed {
   std::string template_name;        // of a slice
   std::uint32_t slice_id = 0;       // of a slice: vNPU id of the driver
   State state = State::kOrdered;
+  std::int32_t vgroup = kNoVgroup;  // of a slice: in which it is to be cut
 
   friend bool operator==(const Handed&, const Handed&) = default;
 };

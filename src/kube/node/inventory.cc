@@ -13,40 +13,35 @@ namespace {
 
 constexpr std::int64_t kBytesPerMib = std::int64_t{1} << 20;
 
-// chipName and commonWord of HAMi's device configuration.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kCommonWords{{
-    {"910A", "Ascend910A"},
-    {"910B2", "Ascend910B2"},
-    {"910B3", "Ascend910B3"},
-    {"910B4", "Ascend910B4"},
-    {"910B4-1", "Ascend910B4-1"},
-    {"310P3", "Ascend310P"},
-    {"Ascend910", "Ascend910C"},
-}};
-
-json::object entry_of(const NpuFacts& npu) {
-  json::object entry;
-  entry["uuid"] = npu.uuid;
-  entry["index"] = npu.index;
-  entry["chip"] = npu.chip;
-  if (npu.board) entry["board"] = *npu.board;
-  entry["health"] = npu.healthy ? "ok" : "bad";
-  if (!npu.note.empty()) entry["note"] = npu.note;
-  if (npu.allocatable.count > 0) entry["allocatableMiB"] = npu.allocatable.count / kBytesPerMib;
-  if (npu.ai_cores > 0) entry["aiCores"] = npu.ai_cores;
-  entry["shares"] = npu.shares;
-  if (!npu.not_cut.empty()) entry["notCut"] = npu.not_cut;
-  json::array templates;
-  for (const TemplateFact& shape : npu.templates) templates.emplace_back(shape.name);
-  if (!templates.empty()) entry["templates"] = std::move(templates);
-  json::array strays;
+NodeNpu entry_of(const NpuFacts& npu) {
+  NodeNpu entry;
+  entry.uuid = npu.uuid;
+  entry.index = npu.index;
+  entry.chip = npu.chip;
+  entry.resource = npu.resource;
+  if (npu.board) entry.board = *npu.board;
+  entry.healthy = npu.healthy;
+  entry.note = npu.note;
+  entry.allocatable_mib = npu.allocatable.count / kBytesPerMib;
+  entry.ai_cores = npu.ai_cores;
+  entry.shares = npu.shares;
+  entry.template_set = npu.template_set;
+  for (const TemplateFact& shape : npu.templates) entry.templates.push_back(shape.name);
+  entry.not_cut = npu.not_cut;
   for (const StrayFact& stray : npu.strays) {
-    json::object one{{"id", stray.id}};
-    if (!stray.template_name.empty()) one["template"] = stray.template_name;
-    strays.push_back(std::move(one));
+    NodeStray one{stray.id, stray.template_name};
+    if (stray.vgroup) one.vgroup = static_cast<std::int32_t>(*stray.vgroup);
+    entry.strays.push_back(std::move(one));
   }
-  if (!strays.empty()) entry["strays"] = std::move(strays);
   return entry;
+}
+
+// Empty for what is offered under no word of HAMi's form.
+std::string_view word_of(const NpuFacts& npu) {
+  std::string_view resource = npu.resource;
+  if (!resource.starts_with(names::kResourcePrefix)) return {};
+  resource.remove_prefix(names::kResourcePrefix.size());
+  return resource;
 }
 
 std::string time_text(std::chrono::system_clock::time_point now) {
@@ -60,29 +55,20 @@ std::string time_text(std::chrono::system_clock::time_point now) {
 
 }  // namespace
 
-std::string common_word_of(std::string_view chip) {
-  for (const auto& [name, word] : kCommonWords) {
-    if (name == chip) return std::string(word);
+NodeNpus inventory_of(const MachineFacts& facts) {
+  NodeNpus inventory;
+  inventory.driver = facts.driver_version;
+  inventory.conditions = facts.conditions;
+  for (const NpuFacts& npu : facts.npus) {
+    if (!npu.excluded) inventory.npus.push_back(entry_of(npu));
   }
-  return {};
-}
-
-std::string inventory_json(const MachineFacts& facts) {
-  json::object inventory;
-  if (!facts.driver_version.empty()) inventory["driver"] = facts.driver_version;
-  json::array conditions;
-  for (const std::string& condition : facts.conditions) conditions.emplace_back(condition);
-  if (!conditions.empty()) inventory["conditions"] = std::move(conditions);
-  json::array npus;
-  for (const NpuFacts& npu : facts.npus) npus.push_back(entry_of(npu));
-  inventory["npus"] = std::move(npus);
-  return json::serialize(inventory);
+  return inventory;
 }
 
 std::string hami_register_json(const MachineFacts& facts, std::string_view common_word) {
   json::array npus;
   for (const NpuFacts& npu : facts.npus) {
-    if (common_word_of(npu.chip) != common_word) continue;
+    if (npu.excluded || word_of(npu) != common_word) continue;
     // HAMi leaves out what is 0 or false.
     json::object entry{{"id", npu.uuid}};
     if (npu.index > 0) entry["index"] = npu.index;
@@ -99,10 +85,10 @@ std::string hami_register_json(const MachineFacts& facts, std::string_view commo
 std::map<std::string, std::string> node_annotations(const MachineFacts& facts,
                                                     std::chrono::system_clock::time_point now) {
   std::map<std::string, std::string> annotations;
-  annotations.emplace(names::kNodeNpus, inventory_json(facts));
+  annotations.emplace(names::kNodeNpus, write_node_npus(inventory_of(facts)));
   for (const NpuFacts& npu : facts.npus) {
-    const std::string word = common_word_of(npu.chip);
-    if (word.empty()) continue;
+    const std::string_view word = word_of(npu);
+    if (npu.excluded || word.empty()) continue;
     annotations.insert_or_assign(names::hami_node_register(word), hami_register_json(facts, word));
     annotations.insert_or_assign(names::hami_node_handshake(word), "Reported_" + time_text(now));
   }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include <grpcpp/grpcpp.h>
@@ -95,7 +96,7 @@ v1beta1::ListAndWatchResponse response_of(const Offer& offer) {
 
 class Plugin final : public v1beta1::DevicePlugin::Service {
  public:
-  explicit Plugin(Agent& agent) : agent_(agent) {}
+  Plugin(Agent& agent, std::string resource) : agent_(agent), resource_(std::move(resource)) {}
 
   void stop() { stopping_ = true; }
 
@@ -109,10 +110,10 @@ class Plugin final : public v1beta1::DevicePlugin::Service {
   // A new stream begins with the whole list.
   grpc::Status ListAndWatch(grpc::ServerContext* context, const v1beta1::Empty* /*request*/,
                             grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) override {
-    Offer offer = agent_.offer();
+    Offer offer = agent_.offer(resource_);
     bool told = stream->Write(response_of(offer));
     while (told && !stopping_ && !context->IsCancelled()) {
-      Offer next = agent_.wait_offer(offer.version, kStreamWait);
+      Offer next = agent_.wait_offer(resource_, offer.version, kStreamWait);
       if (next.version == offer.version) continue;
       offer = std::move(next);
       told = stream->Write(response_of(offer));
@@ -165,12 +166,13 @@ class Plugin final : public v1beta1::DevicePlugin::Service {
 
  private:
   Agent& agent_;
+  const std::string resource_;
   std::atomic<bool> stopping_ = false;
 };
 
 class Server final : public PluginServer {
  public:
-  explicit Server(Agent& agent) : plugin_(agent) {}
+  Server(Agent& agent, const std::string& resource) : plugin_(agent, resource) {}
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server() override {
@@ -201,13 +203,12 @@ class Server final : public PluginServer {
 
 class Kubelet final : public KubeletSource {
  public:
-  Kubelet(KubeletPaths paths, std::function<std::string()> resource)
+  Kubelet(KubeletPaths paths, IsOwnResource is_own)
       : paths_(std::move(paths)),
-        resource_(std::move(resource)),
+        is_own_(std::move(is_own)),
         lister_(v1::PodResourcesLister::NewStub(channel_to(paths_.pod_resources))) {}
 
   Result<KubeletView> view() override {
-    const std::string resource = resource_();
     grpc::ClientContext context;
     set_deadline(context, kViewSeconds);
     context.set_wait_for_ready(true);
@@ -216,40 +217,49 @@ class Kubelet final : public KubeletSource {
     if (!status.ok()) return away("pod-resources cannot be asked", status);
     KubeletView view;
     for (const v1::PodResources& pod : response.pod_resources()) {
-      for (const v1::ContainerResources& container : pod.containers()) {
-        Listed listed{pod.namespace_(), pod.name(), container.name(), {}};
-        for (const v1::ContainerDevices& devices : container.devices()) {
-          if (devices.resource_name() != resource) continue;
-          listed.ids.insert(listed.ids.end(), devices.device_ids().begin(), devices.device_ids().end());
-        }
-        std::ranges::sort(listed.ids);
-        if (!listed.ids.empty()) view.listed.push_back(std::move(listed));
-      }
+      for (const v1::ContainerResources& container : pod.containers()) add_listed(pod, container, view);
     }
-    view.recorded = read_record(resource);
+    view.recorded = read_record();
     return view;
   }
 
  private:
-  std::optional<std::vector<Recorded>> read_record(const std::string& resource) const {
+  // The ids of one resource may come in several groups, one for each NUMA node.
+  void add_listed(const v1::PodResources& pod, const v1::ContainerResources& container,
+                  KubeletView& view) const {
+    std::map<std::string, ShareIds> by_resource;
+    for (const v1::ContainerDevices& devices : container.devices()) {
+      if (!is_own_(devices.resource_name())) continue;
+      ShareIds& ids = by_resource[devices.resource_name()];
+      ids.insert(ids.end(), devices.device_ids().begin(), devices.device_ids().end());
+    }
+    for (auto& [resource, ids] : by_resource) {
+      std::ranges::sort(ids);
+      if (!ids.empty())
+        view.listed.push_back({pod.namespace_(), pod.name(), container.name(), std::move(ids)});
+    }
+  }
+
+  std::optional<std::vector<Recorded>> read_record() const {
     std::ifstream file(paths_.record);
     if (!file) return std::nullopt;
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    Result<std::vector<Recorded>> recorded = parse_kubelet_record(text, resource);
+    Result<std::vector<Recorded>> recorded = parse_kubelet_record(text, is_own_);
     if (recorded) return std::move(*recorded);
     log::warn(recorded.error().to_string());
     return std::nullopt;
   }
 
   const KubeletPaths paths_;
-  const std::function<std::string()> resource_;
+  const IsOwnResource is_own_;
   const std::unique_ptr<v1::PodResourcesLister::Stub> lister_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<PluginServer>> serve_plugin(Agent& agent, const std::string& socket) {
-  auto server = std::make_unique<Server>(agent);
+Result<std::unique_ptr<PluginServer>> serve_plugin(Agent& agent, const std::string& resource,
+                                                   const std::string& socket) {
+  auto server = std::make_unique<Server>(agent, resource);
   TG_TRY_VOID(server->listen(socket));
   return std::unique_ptr<PluginServer>(std::move(server));
 }
@@ -271,9 +281,8 @@ Result<void> register_plugin(const std::string& kubelet_socket, const std::strin
   return {};
 }
 
-std::unique_ptr<KubeletSource> make_kubelet_source(KubeletPaths paths,
-                                                   std::function<std::string()> resource) {
-  return std::make_unique<Kubelet>(std::move(paths), std::move(resource));
+std::unique_ptr<KubeletSource> make_kubelet_source(KubeletPaths paths, IsOwnResource is_own) {
+  return std::make_unique<Kubelet>(std::move(paths), std::move(is_own));
 }
 
 }  // namespace tangram::kube::node

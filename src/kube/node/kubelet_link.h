@@ -12,13 +12,15 @@
 
 namespace tangram::kube::node {
 
-// Serves the device plugin while it lives. A stale socket at the path is removed; only root may connect.
+// Serves the device plugin of one resource while it lives. A stale socket at the path is removed; only root
+// may connect.
 class PluginServer {
  public:
   virtual ~PluginServer() = default;
 };
 // Errors: kUnavailable "node.socket.unusable".
-Result<std::unique_ptr<PluginServer>> serve_plugin(Agent& agent, const std::string& socket);
+Result<std::unique_ptr<PluginServer>> serve_plugin(Agent& agent, const std::string& resource,
+                                                   const std::string& socket);
 
 // Tells the kubelet at `kubelet_socket` of the plugin whose socket, in the same directory, is called
 // `endpoint`. Errors: kUnavailable "node.kubelet.away".
@@ -31,7 +33,7 @@ struct KubeletPaths {
 };
 
 // Asks pod-resources and reads the record. A record that cannot be read is left out; pod-resources that
-// cannot be asked is an error, kUnavailable "node.kubelet.away". `resource` tells of which resource.
-std::unique_ptr<KubeletSource> make_kubelet_source(KubeletPaths paths, std::function<std::string()> resource);
+// cannot be asked is an error, kUnavailable "node.kubelet.away".
+std::unique_ptr<KubeletSource> make_kubelet_source(KubeletPaths paths, IsOwnResource is_own);
 
 }  // namespace tangram::kube::node

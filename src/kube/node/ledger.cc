@@ -6,11 +6,14 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <utility>
 
+#include "kube/node/share.h"
 #include "ports/device_slices.h"
 
 namespace tangram::kube::node {
@@ -18,6 +21,9 @@ namespace {
 
 constexpr int kVersion = 1;
 constexpr mode_t kFileMode = 0600;
+constexpr std::int64_t kPhysicalIdMax = 65'535;
+constexpr std::int64_t kSliceIdMax = 65'535;
+constexpr std::int64_t kVgroupMax = 15;
 
 std::string_view word_of(Handed::State state) {
   switch (state) {
@@ -35,38 +41,62 @@ tl::unexpected<Error> damaged(const std::string& what) {
   return fail(Code::kDataLoss, "node.ledger.damaged", "the agent's ledger cannot be understood: " + what);
 }
 
+Result<std::uint32_t> physical_id_of(const json::value& value) {
+  const std::int64_t* const number = value.if_int64();
+  if (number == nullptr || *number < 0 || *number > kPhysicalIdMax) return damaged("an NPU that is none");
+  return static_cast<std::uint32_t>(*number);
+}
+
+Result<void> read_places(const json::object& object, Handed& entry) {
+  const json::array* ids = array_at(object, {"ids"});
+  const json::array* npus = array_at(object, {"npus"});
+  if (ids == nullptr || ids->empty() || npus == nullptr || npus->empty()) {
+    return damaged("an entry without ids or NPUs");
+  }
+  for (const json::value& id : *ids) {
+    // They become names of directories.
+    if (!id.is_string() || !is_share_id(std::string_view(id.get_string())))
+      return damaged("a share that is none");
+    entry.ids.emplace_back(std::string_view(id.get_string()));
+  }
+  for (const json::value& npu : *npus) {
+    TG_TRY(const std::uint32_t physical_id, physical_id_of(npu));
+    entry.npus.push_back(physical_id);
+  }
+  return {};
+}
+
+Result<Handed::State> state_of(std::string_view word) {
+  for (const Handed::State state : {Handed::State::kOrdered, Handed::State::kHeld, Handed::State::kEnded}) {
+    if (word == word_of(state)) return state;
+  }
+  return damaged("a state that is none");
+}
+
 Result<Handed> entry_of(const json::object& object) {
   Handed entry;
   entry.who = {std::string(text_at(object, {"uid"})), std::string(text_at(object, {"namespace"})),
                std::string(text_at(object, {"pod"})), std::string(text_at(object, {"container"}))};
   if (entry.who.uid.empty() || entry.who.container.empty()) return damaged("an entry of nobody");
-  const json::array* ids = array_at(object, {"ids"});
-  const json::array* npus = array_at(object, {"npus"});
-  if (ids == nullptr || npus == nullptr || npus->empty()) return damaged("an entry without ids or NPUs");
-  for (const json::value& id : *ids) {
-    if (id.is_string()) entry.ids.emplace_back(std::string_view(id.get_string()));
-  }
-  for (const json::value& npu : *npus) {
-    if (npu.is_int64()) entry.npus.push_back(static_cast<std::uint32_t>(npu.get_int64()));
-  }
+  TG_TRY_VOID(read_places(object, entry));
+  TG_TRY(entry.state, state_of(text_at(object, {"state"})));
   entry.template_name = text_at(object, {"template"});
   entry.slice = !entry.template_name.empty();
-  entry.slice_id = static_cast<std::uint32_t>(number_at(object, {"slice"}).value_or(0));
-  if (entry.npus.size() != npus->size()) return damaged("an NPU that is none");
-  if (entry.slice && !is_slice_id(entry.npus.front(), entry.slice_id)) {
-    return damaged("slice " + std::to_string(entry.slice_id) + " of NPU " +
-                   std::to_string(entry.npus.front()) + " cannot be");
+  if (!entry.slice) {
+    // A slice that has lost its template is no whole NPU.
+    if (object.contains("slice")) return damaged("a slice without a template");
+    return entry;
   }
-  const std::string_view state = text_at(object, {"state"});
-  if (state == word_of(Handed::State::kOrdered)) {
-    entry.state = Handed::State::kOrdered;
-  } else if (state == word_of(Handed::State::kHeld)) {
-    entry.state = Handed::State::kHeld;
-  } else if (state == word_of(Handed::State::kEnded)) {
-    entry.state = Handed::State::kEnded;
-  } else {
-    return damaged("a state that is none");
+  const std::int64_t id = number_at(object, {"slice"}).value_or(0);
+  if (id < 0 || id > kSliceIdMax || entry.npus.size() != 1 ||
+      !is_slice_id(entry.npus.front(), static_cast<std::uint32_t>(id))) {
+    return damaged("slice " + std::to_string(id) + " of NPU " + std::to_string(entry.npus.front()) +
+                   " cannot be");
   }
+  entry.slice_id = static_cast<std::uint32_t>(id);
+  const std::int64_t vgroup = number_at(object, {"vgroup"}).value_or(kNoVgroup);
+  if (vgroup < kNoVgroup || vgroup > kVgroupMax) return damaged("a vGroup that is none");
+  entry.vgroup = static_cast<std::int32_t>(vgroup);
   return entry;
 }
 
@@ -108,6 +138,7 @@ std::string ledger_text(const std::vector<Handed>& entries) {
     if (entry.slice) {
       one["template"] = entry.template_name;
       one["slice"] = std::int64_t{entry.slice_id};
+      if (entry.vgroup != kNoVgroup) one["vgroup"] = std::int64_t{entry.vgroup};
     }
     list.push_back(std::move(one));
   }
@@ -121,24 +152,32 @@ Result<std::vector<Handed>> parse_ledger(std::string_view text) {
   const json::array* list = array_at(*ledger, {"entries"});
   if (list == nullptr) return damaged("it has no entries");
   std::vector<Handed> entries;
+  std::set<std::uint32_t> slices;
   for (const json::value& value : *list) {
     const json::object* object = value.if_object();
     if (object == nullptr) return damaged("an entry is no object");
     TG_TRY(Handed entry, entry_of(*object));
+    if (entry.slice && !slices.insert(entry.slice_id).second) return damaged("a slice that two have");
     entries.push_back(std::move(entry));
   }
   return entries;
 }
 
-Result<std::vector<Handed>> Ledger::read() const {
+Result<std::optional<std::vector<Handed>>> Ledger::read() const {
   const std::ifstream file(path_);
   if (!file) {
-    if (errno == ENOENT) return std::vector<Handed>();
+    if (errno == ENOENT) return std::optional<std::vector<Handed>>();
     return fail(system_error("cannot open " + path_, errno));
   }
   std::ostringstream text;
   text << file.rdbuf();
-  return parse_ledger(text.str());
+  TG_TRY(std::vector<Handed> entries, parse_ledger(text.str()));
+  return std::optional(std::move(entries));
+}
+
+void Ledger::set_aside() const {
+  // Of no use to the agent: that it fails is no reason to stop.
+  std::rename(path_.c_str(), (path_ + ".damaged").c_str());
 }
 
 Result<void> Ledger::write(const std::vector<Handed>& entries) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,12 +29,14 @@ struct TemplateFact {
 struct StrayFact {
   std::uint32_t id = 0;
   std::string template_name;  // empty: not told
+  std::optional<std::uint32_t> vgroup{};
 };
 
 struct NpuFacts {
   std::string uuid;  // or "npu-<index>" where the driver does not tell it
   std::uint32_t index = 0;
   std::string chip;
+  std::string resource;  // as which it is offered; empty: a chip that is not known, and not offered
   std::optional<std::uint32_t> board;
   std::string pcie_address;  // empty: not known
   bool healthy = false;
@@ -41,9 +44,11 @@ struct NpuFacts {
   Bytes allocatable;  // 0: not known yet
   std::int64_t ai_cores = 0;
   std::string not_cut;                  // why no slices are cut on it; else empty
+  std::string template_set;             // chip of the catalogue by which it is cut; empty: it is not
   std::vector<TemplateFact> templates;  // those that are given to requests; none if it is not cut
   std::vector<StrayFact> strays;        // slices that nobody here has
   std::uint32_t shares = 1;
+  bool excluded = false;  // the operator wants it left alone: not offered and not told of
 };
 
 struct MachineFacts {
@@ -52,12 +57,27 @@ struct MachineFacts {
   std::vector<NpuFacts> npus;           // ascending by index
 };
 
-// Facts change less often than looks are made: an NPU that is away keeps what was known of it.
+// By which word a chip of the catalogue is asked for.
+struct ChipWord {
+  std::string chip;  // "310P (24 GiB)"
+  std::string word;  // "Ascend310P"
+
+  friend bool operator==(const ChipWord&, const ChipWord&) = default;
+};
+
 struct FactRules {
   std::shared_ptr<const Catalog> catalog;
+  std::vector<ChipWord> words;
   std::optional<std::uint32_t> shares;  // the operator's own number
+  std::string resource{};               // of all NPUs, "huawei.com/Ascend310P"; empty: after their chips
+  std::string not_cut{};                // why NPUs are only given whole here; else empty
+  std::set<std::uint32_t> excluded{};   // physical ids of NPUs that are left alone
+  std::vector<std::string> notes{};     // conditions that an operator has to know
+
+  friend bool operator==(const FactRules&, const FactRules&) = default;
 };
 FactRules builtin_rules();  // the chips that are known without an operator's word
+// Facts change less often than looks are made: an NPU that is away keeps what was known of it.
 MachineFacts facts_of(const DeviceScan& scan, const FactRules& rules, const HandOut& book,
                       const MachineFacts& before);
 

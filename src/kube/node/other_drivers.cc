@@ -6,8 +6,8 @@
 #include <set>
 #include <string_view>
 
-#include "kube/node/inventory.h"
 #include "kube/protocol/names.h"
+#include "kube/protocol/node_npus.h"
 
 namespace tangram::kube::node {
 namespace {
@@ -38,13 +38,9 @@ std::set<std::string> own_resources(std::string_view resource, const json::objec
   const std::string_view annotation = text_at(node, {"metadata", "annotations", names::kNodeNpus});
   if (annotation.empty()) return {};
   std::set<std::string> own{std::string(resource)};
-  const Result<json::object> inventory = parse_object(annotation);
-  const json::array* npus = inventory ? array_at(*inventory, {"npus"}) : nullptr;
-  if (npus == nullptr) return own;
-  for (const json::value& npu : *npus) {
-    if (!npu.is_object()) continue;
-    own.insert(names::resource(common_word_of(text_at(npu.get_object(), {"chip"}))));
-  }
+  const Result<NodeNpus> inventory = read_node_npus(annotation);
+  if (!inventory) return own;
+  for (const NodeNpu& npu : inventory->npus) own.insert(npu.resource);
   return own;
 }
 

@@ -5,12 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/log.h"
 #include "kube/node/kubelet_link.h"
+#include "kube/protocol/names.h"
 
 namespace tangram::kube::node {
 namespace {
@@ -63,22 +67,42 @@ class DirectoryWatch {
 
 }  // namespace
 
+std::string endpoint_of(std::string_view resource) {
+  if (resource.starts_with(names::kResourcePrefix)) resource.remove_prefix(names::kResourcePrefix.size());
+  std::string endpoint = kEndpointPrefix + std::string(resource) + ".sock";
+  std::ranges::replace(endpoint, '/', '-');
+  return endpoint;
+}
+
 void PluginLife::run(const net::Interrupt& stop) {
+  std::map<std::string, std::thread> serving;
+  while (!stop.raised()) {
+    for (const std::string& resource : agent_.resources()) {
+      if (serving.contains(resource)) continue;
+      serving.emplace(resource, std::thread([this, resource, &stop] { serve(resource, stop); }));
+    }
+    pollfd raised{stop.fd(), POLLIN, 0};
+    poll(&raised, 1, static_cast<int>(options_.rest.count()));
+  }
+  for (auto& [resource, thread] : serving) thread.join();
+}
+
+void PluginLife::serve(const std::string& resource, const net::Interrupt& stop) {
   const std::string kubelet = options_.directory + "/kubelet.sock";
-  const std::string own = options_.directory + "/" + options_.endpoint;
+  const std::string endpoint = endpoint_of(resource);
+  const std::string own = options_.directory + "/" + endpoint;
   std::string warned;
   while (!stop.raised()) {
     // A watch for each round: the directory itself may be another one.
     const DirectoryWatch watch(options_.directory);
-    const std::string resource = agent_.resource();
     const std::optional<FileIdentity> registered_at = identity_of(kubelet);
-    if (resource.empty() || !registered_at) {
+    if (!registered_at) {
       watch.wait(stop, options_.rest);
       continue;
     }
-    Result<std::unique_ptr<PluginServer>> server = serve_plugin(agent_, own);
+    Result<std::unique_ptr<PluginServer>> server = serve_plugin(agent_, resource, own);
     const Result<void> registered =
-        server ? register_plugin(kubelet, options_.endpoint, resource) : Result<void>(fail(server.error()));
+        server ? register_plugin(kubelet, endpoint, resource) : Result<void>(fail(server.error()));
     if (!registered) {
       if (std::string text = registered.error().to_string(); text != warned) {
         log::warn(text);

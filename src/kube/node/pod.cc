@@ -1,8 +1,10 @@
 #include "kube/node/pod.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/quote.h"
+#include "kube/protocol/allocation.h"
 #include "kube/protocol/names.h"
 
 namespace tangram::kube::node {
@@ -47,41 +49,30 @@ void read_containers(const json::object& pod, std::string_view list, bool init, 
 }
 
 // Empty, or what is wrong.
-std::string read_grant(const json::object& entry, NodePod& pod) {
-  const std::string_view name = text_at(entry, {"container"});
-  const auto container = std::ranges::find(pod.containers, name, &PodContainer::name);
-  if (container == pod.containers.end()) return "it has no container " + quoted(name);
-  if (container->grant) return "it names the container " + quoted(name) + " twice";
+std::string give(ContainerAllocation given, NodePod& pod) {
+  const auto container = std::ranges::find(pod.containers, given.container, &PodContainer::name);
+  if (container == pod.containers.end()) return "it has no container " + quoted(given.container);
+  if (container->grant) return "it names the container " + quoted(given.container) + " twice";
   Grant grant;
-  const std::string_view kind = text_at(entry, {"kind"});
-  if (kind != "slice" && kind != "whole") return "kind " + quoted(kind) + " is neither slice nor whole";
-  grant.slice = kind == "slice";
-  if (grant.slice) grant.template_name = text_at(entry, {"template"});
-  if (grant.slice && grant.template_name.empty()) return "a slice without a template";
-  const json::array* npus = array_at(entry, {"npus"});
-  if (npus == nullptr || npus->empty()) return "the container " + quoted(name) + " without NPUs";
-  for (const json::value& value : *npus) {
-    const json::object* npu = value.if_object();
-    if (npu == nullptr || text_at(*npu, {"uuid"}).empty()) return "an NPU without a uuid";
-    const auto index = number_at(*npu, {"index"}).value_or(0);
-    grant.npus.push_back({std::string(text_at(*npu, {"uuid"})), static_cast<std::uint32_t>(index)});
+  grant.slice = given.kind == GrantKind::kSlice;
+  grant.template_name = std::move(given.template_name);
+  grant.vgroup = given.vgroup.value_or(kNoVgroup);
+  for (AllocatedNpu& npu : given.npus) {
+    if (std::ranges::find(grant.npus, npu.uuid, &NpuRef::uuid) != grant.npus.end()) {
+      return "the container " + quoted(given.container) + " has an NPU twice";
+    }
+    grant.npus.push_back({std::move(npu.uuid), static_cast<std::uint32_t>(npu.index)});
   }
-  if (grant.slice && grant.npus.size() != 1) return "a slice of more than one NPU";
   container->grant = std::move(grant);
   return {};
 }
 
-std::string read_allocation(std::string_view text, std::string_view node, NodePod& pod) {
-  const Result<json::object> allocation = parse_object(text);
-  if (!allocation) return "it is no JSON object";
-  if (text_at(*allocation, {"node"}) != node) {
-    return "it is of node " + quoted(text_at(*allocation, {"node"}));
-  }
-  const json::array* containers = array_at(*allocation, {"containers"});
-  if (containers == nullptr) return "it names no containers";
-  for (const json::value& value : *containers) {
-    const json::object* entry = value.if_object();
-    std::string problem = entry == nullptr ? "an entry is no object" : read_grant(*entry, pod);
+std::string take_allocation(std::string_view text, std::string_view node, NodePod& pod) {
+  Result<Allocation> allocation = read_allocation(text);
+  if (!allocation) return allocation.error().message;
+  if (allocation->node != node) return "it is of node " + quoted(allocation->node);
+  for (ContainerAllocation& container : allocation->containers) {
+    std::string problem = give(std::move(container), pod);
     if (!problem.empty()) return problem;
   }
   return {};
@@ -100,9 +91,10 @@ std::optional<NodePod> read_pod(const json::object& pod, std::string_view node) 
   out.ended = phase == "Succeeded" || phase == "Failed";
   read_containers(pod, "initContainers", true, out);
   read_containers(pod, "containers", false, out);
+  out.bind_phase = text_at(pod, {"metadata", "annotations", names::kHamiBindPhase});
   const std::string_view allocation = text_at(pod, {"metadata", "annotations", names::kAllocation});
   if (allocation.empty()) return out;
-  if (const std::string problem = read_allocation(allocation, node, out); !problem.empty()) {
+  if (const std::string problem = take_allocation(allocation, node, out); !problem.empty()) {
     // Half an allocation is none.
     for (PodContainer& container : out.containers) container.grant.reset();
     out.problem = "its " + std::string(names::kAllocation) + " cannot be used: " + problem;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kube/api/json.h"
+#include "ports/device_slices.h"
 
 namespace tangram::kube::node {
 
@@ -20,9 +21,10 @@ struct NpuRef {
 
 // What one container was given, as the extender wrote it before the Pod was bound.
 struct Grant {
-  bool slice = false;         // else whole NPUs
-  std::string template_name;  // of a slice
-  std::vector<NpuRef> npus;   // of a slice: one
+  bool slice = false;               // else whole NPUs
+  std::string template_name;        // of a slice
+  std::vector<NpuRef> npus;         // of a slice: one
+  std::int32_t vgroup = kNoVgroup;  // of a slice: in which it is to be cut
 
   friend bool operator==(const Grant&, const Grant&) = default;
 };
@@ -46,6 +48,7 @@ struct NodePod {
   bool ended = false;                    // Succeeded or Failed: none of its containers runs again
   std::vector<PodContainer> containers;  // init containers first, as they are in the Pod
   std::string problem;                   // why its allocation cannot be read; else empty
+  std::string bind_phase{};              // as HAMi's annotation says; empty: it has none
 
   friend bool operator==(const NodePod&, const NodePod&) = default;
 };

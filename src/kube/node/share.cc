@@ -8,8 +8,8 @@
 namespace tangram::kube::node {
 namespace {
 
-// Of parse_share(): "63" is the greatest number.
-constexpr std::size_t kNumberLengthMax = 2;
+// Of parse_share(): "999" is the greatest number.
+constexpr std::size_t kNumberLengthMax = 3;
 
 bool before(const std::string& one, const std::string& other) {
   const auto a = parse_share(one);
@@ -37,6 +37,12 @@ std::optional<Share> parse_share(std::string_view id) {
     return std::nullopt;
   }
   return share;
+}
+
+bool is_share_id(std::string_view id) {
+  // The dash keeps "." and ".." out.
+  return id.find('/') == std::string_view::npos && id.find('\0') == std::string_view::npos &&
+         parse_share(id).has_value();
 }
 
 std::uint32_t shares_of(Bytes allocatable, std::optional<Bytes> smallest_template,

@@ -20,7 +20,10 @@ struct Share {
 std::string id_of(const Share& share);  // "<UUID>-<number>"
 std::optional<Share> parse_share(std::string_view id);
 
-inline constexpr std::uint32_t kSharesMax = 64;
+// Whether it is an id of a share, and nothing else when it stands in a path.
+bool is_share_id(std::string_view id);
+
+inline constexpr std::uint32_t kSharesMax = 1'000;  // as of a NodeConfig
 
 // How many shares an NPU is offered in: as many as there is room for slices of the smallest template, or what
 // the operator says. An NPU that is not cut is offered once.

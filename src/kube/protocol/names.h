@@ -52,6 +52,7 @@ inline constexpr std::string_view kEgressBandwidth = "kubernetes.io/egress-bandw
 inline constexpr std::string_view kLeaderLabel = "tangram.dev/leader";  // "true" on the one that leads
 
 // ---- of a node, by its agent
+// What it has. See node_npus.h.
 inline constexpr std::string_view kNodeNpus = "tangram.dev/npus";
 
 // ---- HAMi's, of a Pod

@@ -1,9 +1,11 @@
 #include "kube/protocol/node_npus.h"
 
 #include <algorithm>
+#include <boost/json/serialize.hpp>
 #include <set>
 #include <utility>
 
+#include "base/quote.h"
 #include "kube/protocol/container_request.h"
 #include "kube/protocol/fields.h"
 #include "kube/protocol/names.h"
@@ -16,6 +18,7 @@ using protocol::bad_field;
 constexpr std::int64_t kIndexMax = 65'535;
 constexpr std::int64_t kBoardMax = std::int64_t{0xffff'ffff};
 constexpr std::int64_t kVgroupMax = 15;
+constexpr std::int64_t kSharesMax = 1'000;
 constexpr std::size_t kTextsMax = 64;
 constexpr std::size_t kStraysMax = 64;
 
@@ -49,6 +52,7 @@ Result<std::vector<std::string>> texts_field(const json::object& object, std::st
 Result<NodeStray> stray_of(const json::value& value, std::string_view where) {
   TG_TRY(const json::object* const object, protocol::object_of(value, where));
   NodeStray stray;
+  if (!object->contains("id")) return bad_field(where, "id", "there");
   TG_TRY(const std::int64_t id, protocol::number_field(*object, where, "id", 0, kBoardMax));
   stray.id = static_cast<std::uint32_t>(id);
   TG_TRY(stray.template_name, protocol::text_field(*object, where, "template", false));
@@ -78,6 +82,7 @@ Result<NodeNpu> npu_of(const json::value& value, std::string_view where) {
   TG_TRY(const json::object* const object, protocol::object_of(value, where));
   NodeNpu npu;
   TG_TRY(npu.uuid, protocol::text_field(*object, where, "uuid", true));
+  if (!object->contains("index")) return bad_field(where, "index", "there");
   TG_TRY(const std::int64_t index, protocol::number_field(*object, where, "index", 0, kIndexMax));
   npu.index = static_cast<std::uint32_t>(index);
   TG_TRY(npu.chip, protocol::text_field(*object, where, "chip", false));
@@ -93,6 +98,9 @@ Result<NodeNpu> npu_of(const json::value& value, std::string_view where) {
   TG_TRY(npu.not_cut, protocol::text_field(*object, where, "notCut", false));
   TG_TRY(npu.templates, texts_field(*object, where, "templates"));
   TG_TRY(npu.strays, strays_of(*object, where));
+  TG_TRY(npu.resource, protocol::text_field(*object, where, "resource", false));
+  TG_TRY(npu.shares, protocol::number_field(*object, where, "shares", 1, kSharesMax));
+  TG_TRY(npu.template_set, protocol::text_field(*object, where, "templateSet", false));
   return npu;
 }
 
@@ -109,7 +117,63 @@ Result<void> check_each_once(const std::vector<NodeNpu>& npus) {
   return {};
 }
 
+std::string told(std::string_view text) {
+  std::string out;
+  text = cut_text(text, protocol::kTextBytesMax);
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    out += length == 0 ? std::string_view("?") : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+void put_text(json::object& object, std::string_view field, std::string_view text) {
+  if (!text.empty()) object[field] = told(text);
+}
+
+void put_texts(json::object& object, std::string_view field, const std::vector<std::string>& texts) {
+  json::array list;
+  for (const std::string& text : texts) list.emplace_back(told(text));
+  if (!list.empty()) object[field] = std::move(list);
+}
+
+json::object object_of_npu(const NodeNpu& npu) {
+  json::object object{{"uuid", told(npu.uuid)}, {"index", npu.index}};
+  put_text(object, "chip", npu.chip);
+  put_text(object, "resource", npu.resource);
+  if (npu.board) object["board"] = *npu.board;
+  object["health"] = npu.healthy ? "ok" : "bad";
+  put_text(object, "note", npu.note);
+  if (npu.allocatable_mib > 0) object["allocatableMiB"] = npu.allocatable_mib;
+  if (npu.ai_cores > 0) object["aiCores"] = npu.ai_cores;
+  object["shares"] = npu.shares;
+  put_text(object, "templateSet", npu.template_set);
+  put_texts(object, "templates", npu.templates);
+  put_text(object, "notCut", npu.not_cut);
+  json::array strays;
+  for (const NodeStray& stray : npu.strays) {
+    json::object one{{"id", stray.id}};
+    put_text(one, "template", stray.template_name);
+    const bool has_vgroup = stray.vgroup && *stray.vgroup >= 0 && *stray.vgroup <= kVgroupMax;
+    if (has_vgroup) one["vgroup"] = *stray.vgroup;
+    strays.push_back(std::move(one));
+  }
+  if (!strays.empty()) object["strays"] = std::move(strays);
+  return object;
+}
+
 }  // namespace
+
+std::string write_node_npus(const NodeNpus& node) {
+  json::object object;
+  put_text(object, "driver", node.driver);
+  put_texts(object, "conditions", node.conditions);
+  json::array npus;
+  for (const NodeNpu& npu : node.npus) npus.push_back(object_of_npu(npu));
+  object["npus"] = std::move(npus);
+  return json::serialize(object);
+}
 
 Result<NodeNpus> read_node_npus(std::string_view text) {
   if (text.size() > kNodeAnnotationBytesMax) {

@@ -1,8 +1,8 @@
 // The NPUs of a node: its annotation tangram.dev/npus, written by the node's agent and read by the manager.
 //
-//   {"driver":"25.5.0","conditions":["…"],"npus":[{"uuid":"…","index":0,"chip":"310P3","board":2,
-//    "health":"ok","allocatableMiB":21527,"aiCores":8,"shares":7,"templates":["vir01",…],
-//    "strays":[{"id":103,"template":"vir02"}]}]}
+//   {"driver":"25.5.0","conditions":["…"],"npus":[{"uuid":"…","index":0,"chip":"310P3",
+//    "resource":"huawei.com/Ascend310P","board":2,"health":"ok","allocatableMiB":21527,"aiCores":8,"shares":7,
+//    "templateSet":"310P (24 GiB)","templates":["vir01",…],"strays":[{"id":103,"template":"vir02"}]}]}
 //
 // What is not known is left out; `note` says why an NPU is not healthy, `notCut` why it has no templates.
 // Reading is total, as in container_request.h. Thread-safe: pure functions.
@@ -42,6 +42,9 @@ struct NodeNpu {
   std::string not_cut;                 // why no slices are cut on it
   std::vector<std::string> templates;  // that can be cut; none: it is only given whole
   std::vector<NodeStray> strays;       // slices that no Pod has, ascending by id
+  std::string resource{};              // as which it is offered; empty: it is not
+  std::int64_t shares = 1;             // how many containers can have a part of it
+  std::string template_set{};          // chip of the catalogue by which it is cut; empty: it is not
 
   friend bool operator==(const NodeNpu&, const NodeNpu&) = default;
 };
@@ -54,6 +57,8 @@ struct NodeNpus {
   friend bool operator==(const NodeNpus&, const NodeNpus&) = default;
 };
 
+// What a driver says may be any bytes: text that is no UTF-8, or too long, is mended and cut.
+std::string write_node_npus(const NodeNpus& node);
 // kInvalidArgument "kube.annotation.invalid", naming the entry and the field.
 Result<NodeNpus> read_node_npus(std::string_view text);
 
