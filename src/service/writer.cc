@@ -1,7 +1,5 @@
 #include "service/writer.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "base/crash_point.h"
 #include "base/invariant.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "service/node_report.h"
 #include "service/recovery.h"
 #include "service/slice_book.h"
@@ -174,7 +173,7 @@ void Writer::measure(const std::vector<Item>& items) const {
 
 void Writer::run() {
   // So that top(1) and profilers tell the thread that decides from those that serve.
-  (void)pthread_setname_np(pthread_self(), "writer");
+  name_this_thread("writer");
   while (true) {
     std::vector<Item> items = take();
     if (items.empty()) {
