@@ -215,6 +215,11 @@ start() {
   refuse_private_root
   mkdir -p "$root"
   chmod 755 "$root"
+  if alive ascendsimd && driver_listens && ! { alive tangramd && has_devices; }; then
+    echo "run: the simulated machine runs, and the daemon does not: jobs go on"
+    end tangramd
+    start_daemon
+  fi
   if alive tangramd && alive ascendsimd && has_devices; then
     newer=$(newer_files)
     if [ -n "$newer" ]; then

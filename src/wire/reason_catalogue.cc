@@ -69,7 +69,7 @@ constexpr ReasonText kReasons[] = {
     ReasonText{"capacity.ai_cores.never", "no NPU that can be cut has that many AI cores",
                "没有可切分的 NPU 有这么多 AI Core", "ask for fewer cores with --slice",
                "减少 --slice 的 AI Core 数"},
-    ReasonText{"capacity.no_devices", "no NPU is known at present", "目前没有可用的 NPU",
+    ReasonText{"capacity.no_devices", "no NPU is there at present", "目前没有可用的 NPU",
                "tangram status shows why", "tangram status 显示原因"},
     ReasonText{"slice.rule.slices", "more slices than the chip can have", "切片数超过芯片上限",
                "wait until one has ended: tangram slices", "等待其中一个结束：tangram slices"},
