@@ -305,9 +305,18 @@ Result<std::vector<StoredEvent>> Writer::commit(Transaction& transaction) {
     for (NewEvent& event : record.events) durable.push_back({{sequence_, item++}, std::move(event)});
   }
   meters_.last_sequence = sequence_;
-  if (store_failed_) log::info("the journal takes records again");
+  if (store_failed_) {
+    log::info("the journal takes records again");
+    const std::lock_guard lock(mutex_);
+    problem_.reset();
+  }
   store_failed_ = false;
   return durable;
+}
+
+std::optional<Error> Writer::journal_problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
 }
 
 void Writer::roll_back(const Error& error, std::vector<Item> items) {
@@ -323,6 +332,7 @@ void Writer::roll_back(const Error& error, std::vector<Item> items) {
   told.cause = std::make_shared<const Error>(error);
   {
     const std::lock_guard lock(mutex_);
+    problem_ = error;
     at_work_since_.reset();
     reports_rest_until_ = options_.pace.now() + kRetryPause;
     // What time alone would change is tried again with the next group.

@@ -188,6 +188,10 @@ constexpr ReasonText kReasons[] = {
     ReasonText{"doctor.devices.shared", "jobs have no /dev of their own", "任务没有自己的 /dev",
                "run the daemon as root by its unit, which has what it takes",
                "以 root 身份通过其 systemd 单元运行守护进程"},
+    ReasonText{
+        "doctor.journal", "the journal takes no records", "日志无法写入",
+        "make room on the file system of the daemon's state, or mend it; the daemon tries again by itself",
+        "为守护进程状态所在的文件系统腾出空间或修复它；守护进程会自动重试"},
     ReasonText{"doctor.wall", "a wall between tenants is missing on this machine",
                "这台机器缺少一道租户之间的隔离",
                "run the daemon as root by its unit, which has what it takes",
