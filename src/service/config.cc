@@ -12,7 +12,6 @@
 #include <functional>
 #include <limits>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "base/quote.h"
@@ -482,17 +481,24 @@ Result<void> read_all(Fields fields, Config& config) {
   return fields.finish();
 }
 
+Error too_large(const std::string& file) {
+  return {Code::kInvalidArgument, "config.syntax", file + " is larger than 1 MiB", "", {}, nullptr};
+}
+
 Result<std::string> read_file(const std::string& file) {
   errno = 0;
   std::error_code ignored;
   // A stream would open it and find it empty.
   if (std::filesystem::is_directory(file, ignored)) return fail(system_error("cannot read " + file, EISDIR));
-  const std::ifstream stream(file);
+  std::ifstream stream(file, std::ios::binary);
   if (!stream) return fail(system_error("cannot read " + file, errno));
-  std::ostringstream text;
-  text << stream.rdbuf();
+  // No more of what has no end (/dev/zero), or was never meant to be this file.
+  std::string text(kFileBytesMax + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad()) return fail(system_error("cannot read " + file, errno));
-  return text.str();
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kFileBytesMax) return fail(too_large(file));
+  return text;
 }
 
 }  // namespace
@@ -512,7 +518,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   config.options.device_group.file = file;
   config.audit.file = config.places.audit;
   if (text.size() > kFileBytesMax) {
-    return fail(Code::kInvalidArgument, "config.syntax", file + " is larger than 1 MiB");
+    return fail(too_large(file));
   }
   // The parser takes a text with a NUL among its first bytes for UTF-16 or UTF-32.
   if (!is_utf8(text) || text.find('\0') != std::string_view::npos) {

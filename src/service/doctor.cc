@@ -111,6 +111,15 @@ class Diagnosis {
     }
   }
 
+  void look_at_daemon(const DaemonTroubles& troubles) {
+    if (!troubles.journal) return;
+    FindingView& finding =
+        add(Severity::kError, "doctor.journal",
+            wire::fill(say::kNoRecords, language_, {{"why", told(troubles.journal->to_string())}}),
+            std::string(say::kShowLog));
+    if (!troubles.journal->hint.empty()) finding.hint = told(troubles.journal->hint);
+  }
+
   void look_at_walls(const MachineWalls& walls) {
     if (!walls.private_devices) {
       add(Severity::kError, "doctor.devices.shared", std::string(say::kSharedDevices.in(language_)),
@@ -308,8 +317,10 @@ class Diagnosis {
 }  // namespace
 
 wire::DoctorView make_diagnosis(const State& state, const Options& options, const DeviceReadings& readings,
-                                const MachineWalls& walls, Language language) {
+                                const MachineWalls& walls, const DaemonTroubles& troubles,
+                                Language language) {
   Diagnosis diagnosis(state, options, readings, language);
+  diagnosis.look_at_daemon(troubles);
   diagnosis.look_at_driver();
   diagnosis.look_at_recover_file();
   diagnosis.look_at_npus();

@@ -230,8 +230,10 @@ wire::DoctorView Service::Impl::diagnosis(wire::Language language) {
     walls.closed_devices = closed_devices(options.device_directory, npus, user);
     walls.closed_to = user.uid;
   }
-  return cell.read(
-      [&](const State& state) { return make_diagnosis(state, options, readings, walls, language); });
+  const DaemonTroubles troubles{writer.journal_problem()};
+  return cell.read([&](const State& state) {
+    return make_diagnosis(state, options, readings, walls, troubles, language);
+  });
 }
 
 // Slices are chosen by the catalogue: a chip that is otherwise is to be known before the first job meets it.
@@ -307,9 +309,10 @@ Result<void> Service::start() {
   impl_->introduce();
   TG_TRY_VOID(impl_->attempts.recover());
   impl_->slices.start();
-  impl_->leases.recover();
   impl_->watch.start();
   impl_->check_catalogue();
+  // Their grace begins: after the first look, which may take long, because until then nobody is answered.
+  impl_->leases.recover();
   impl_->writer.start();
   impl_->sweep();
   impl_->started = true;

@@ -127,6 +127,15 @@ TEST(Config, AnEmptyFileIsTheDefaults) {
   EXPECT_EQ(parse_config("cgroup: /a/b-c.slice\n", "f.yaml", "")->cgroup, "/a/b-c.slice");
 }
 
+// Without this, a slip in a path would fill the memory instead of being told.
+TEST(Config, ReadsNoFileWithoutEnd) {
+  EXPECT_THAT(load_config("/dev/zero", "", true).error().message, HasSubstr("larger than 1 MiB"));
+  const std::filesystem::path config = std::filesystem::temp_directory_path() / "tg-config-endless.yaml";
+  std::ofstream(config) << "slices: {chips: /dev/zero}\n";
+  EXPECT_THAT(load_config(config, "", true).error().message, HasSubstr("/dev/zero is larger than 1 MiB"));
+  std::filesystem::remove(config);
+}
+
 // Without this, an operator's chips would be named and not read, or a mistake in them be found when a job
 // fails.
 TEST(Config, ReadsTheFileOfChipsThatItNames) {

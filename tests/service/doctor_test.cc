@@ -19,8 +19,9 @@ using wire::FindingView;
 using wire::Severity;
 
 std::vector<FindingView> find(const CutNode& node, const MachineWalls& walls = {},
-                              wire::Language language = wire::Language::kEnglish) {
-  return make_diagnosis(node.state, node.options, node.readings, walls, language).findings;
+                              wire::Language language = wire::Language::kEnglish,
+                              const DaemonTroubles& troubles = {}) {
+  return make_diagnosis(node.state, node.options, node.readings, walls, troubles, language).findings;
 }
 
 // The one finding that there is.
@@ -33,6 +34,21 @@ FindingView only(const CutNode& node, const MachineWalls& walls = {}) {
     EXPECT_FALSE(finding.command.empty()) << finding.code;
   }
   return findings.empty() ? FindingView() : findings.front();
+}
+
+// Without it a daemon that can accept nothing would pass for one that is well.
+TEST(Doctor, TellsThatTheJournalTakesNoRecords) {
+  const CutNode node;
+  DaemonTroubles troubles;
+  troubles.journal =
+      Error{Code::kUnavailable, "journal.append", "cannot append: disk is full", "", {}, nullptr};
+  const std::vector<FindingView> findings = find(node, {}, wire::Language::kEnglish, troubles);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].code, "doctor.journal");
+  EXPECT_EQ(findings[0].severity, Severity::kError);
+  EXPECT_THAT(findings[0].message, HasSubstr("takes no records"));
+  EXPECT_THAT(findings[0].message, HasSubstr("disk is full"));
+  EXPECT_THAT(findings[0].hint, HasSubstr("make room"));
 }
 
 // Without it an alarm would come from a machine that is well, and nobody would listen to the next one.
