@@ -1,7 +1,9 @@
 // The general sentence behind every reason token, without names and numbers: for catalogues, and for readers
 // of another language than the daemon's.
-#include <array>
+#include <iterator>
+#include <vector>
 
+#include "wire/file_reasons.h"
 #include "wire/texts.h"
 
 namespace tangram::wire {
@@ -155,34 +157,6 @@ constexpr ReasonText kReasons[] = {
     ReasonText{"doctor.slices.not_permitted", "the daemon may not cut an NPU", "守护进程无权切分 NPU",
                "give it the right, then restart the daemon; it tries again by itself after a while",
                "授权后重启守护进程；过一段时间它也会自行重试"},
-    ReasonText{"doctor.recover.damaged", "the file in which the driver remembers slices is damaged",
-               "驱动记录切片的文件已损坏",
-               "move it away: the driver writes a new one, and the daemon knows which slices are wanted",
-               "将其移走：驱动会写新的文件，而守护进程知道需要哪些切片"},
-    ReasonText{"doctor.recover.unwritable", "the file in which the driver remembers slices cannot be written",
-               "驱动记录切片的文件无法写入", "let the daemon, as root, write it",
-               "让以 root 运行的守护进程可以写入"},
-    ReasonText{"doctor.recover.not_plain",
-               "where the driver remembers slices stands a link, or something else that is no plain file",
-               "驱动记录切片的位置是链接或其他非普通文件",
-               "move it away: the driver writes a new one, and the daemon knows which slices are wanted",
-               "将其移走：驱动会写新的文件，而守护进程知道需要哪些切片"},
-    ReasonText{"doctor.recover.lock",
-               "the lock of the file in which the driver remembers slices cannot be used",
-               "驱动记录切片的文件的锁无法使用",
-               "move away what stands in its place: driver and daemon make a new one; slices are cut again "
-               "at once",
-               "将占用其位置的东西移走：驱动和守护进程会新建；随后立即恢复切分"},
-    ReasonText{"doctor.recover.unusable",
-               "the driver cannot use the file in which it remembers slices, and no fault is seen in it",
-               "驱动无法使用其记录切片的文件，但未发现该文件有问题",
-               "look for what stands in the way of that file, of its copies .new and .bak beside it, and of "
-               "its lock; the daemon goes on trying, and cuts again once it is mended",
-               "检查该文件、其旁的 .new 和 .bak 副本以及锁是否受阻；守护进程会继续尝试，修复后恢复切分"},
-    ReasonText{"doctor.recover.exposed",
-               "the file in which the driver remembers slices is open to others than root",
-               "驱动记录切片的文件对 root 以外的用户开放", "close it, as the driver writes it",
-               "收回权限，与驱动写入时一致"},
     ReasonText{
         "doctor.devices.closed", "device nodes cannot be opened by those who run jobs",
         "运行任务的用户无法打开设备节点",
@@ -407,11 +381,6 @@ constexpr ReasonText kReasons[] = {
     // The daemon's own troubles: in its log, on the terminal of whoever starts it, in notes about NPUs.
     ReasonText{"system.errno", "the system refused a call", "系统调用失败",
                "the message names the file or the address, and why", "错误信息说明了文件或地址以及原因"},
-    ReasonText{"file.not_plain", "a directory, a pipe, a device or a link stands where a plain file belongs",
-               "应为普通文件之处是目录、管道、设备或链接", "put a plain file in its place, or name another",
-               "放置普通文件，或指定其他文件"},
-    ReasonText{"file.too_large", "a file is larger than it can be", "文件超出大小限制",
-               "name the file that was meant", "指定正确的文件"},
     ReasonText{"config.syntax", "the configuration cannot be parsed", "配置文件无法解析",
                "mend the line that the message names: tangramd --check-config",
                "修正错误信息所指的行：tangramd --check-config"},
@@ -703,11 +672,17 @@ constexpr ReasonText kReasons[] = {
 }  // namespace
 
 std::span<const ReasonText> reason_catalogue() {
-  return kReasons;
+  static const std::vector<ReasonText> all = [] {
+    std::vector<ReasonText> reasons(std::begin(kReasons), std::end(kReasons));
+    const std::span<const ReasonText> more = file_reasons();
+    reasons.insert(reasons.end(), more.begin(), more.end());
+    return reasons;
+  }();
+  return all;
 }
 
 const ReasonText* find_reason(std::string_view token) {
-  for (const ReasonText& reason : kReasons) {
+  for (const ReasonText& reason : reason_catalogue()) {
     if (reason.token == token) return &reason;
   }
   return nullptr;

@@ -81,7 +81,7 @@ def reason_tokens(tree):
 
 
 def check_reasons(tree):
-    catalogue = [path for path in tree.sources("src") if path == "src/wire/reason_catalogue.cc"]
+    catalogue = [path for path in tree.sources("src") if re.fullmatch(r"src/wire/reason_catalogue(_\w+)?\.cc", path)]
     if not catalogue:
         if any(path.endswith(".cc") for path in tree.sources("src") if path.startswith("src/wire/")):
             yield Finding("src/wire", 1, "reason_catalogue.cc is not there, so no reason has a sentence")
