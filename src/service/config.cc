@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <set>
 #include <utility>
 
+#include "base/plain_file.h"
 #include "base/quote.h"
 #include "wire/chip_catalog.h"
 #include "wire/schema.h"
@@ -485,20 +485,10 @@ Error too_large(const std::string& file) {
   return {Code::kInvalidArgument, "config.syntax", file + " is larger than 1 MiB", "", {}, nullptr};
 }
 
-Result<std::string> read_file(const std::string& file) {
-  errno = 0;
-  std::error_code ignored;
-  // A stream would open it and find it empty.
-  if (std::filesystem::is_directory(file, ignored)) return fail(system_error("cannot read " + file, EISDIR));
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return fail(system_error("cannot read " + file, errno));
-  // No more of what has no end (/dev/zero), or was never meant to be this file.
-  std::string text(kFileBytesMax + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad()) return fail(system_error("cannot read " + file, errno));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kFileBytesMax) return fail(too_large(file));
-  return text;
+// `field`: that names it, with a colon behind; empty for the configuration itself.
+Result<std::string> read_file(const std::string& field, const std::string& file) {
+  TG_TRY(PlainFile read, read_plain_file(field + "cannot read " + file, file, kFileBytesMax));
+  return std::move(read.text);
 }
 
 }  // namespace
@@ -541,10 +531,10 @@ Result<Config> load_config(const std::string& file, const std::string& root, boo
   const bool is_there =
       std::filesystem::status(file, ignored).type() != std::filesystem::file_type::not_found;
   if (!is_there && !must_exist) return parse_config("", file, root);
-  TG_TRY(const std::string text, read_file(file));
+  TG_TRY(const std::string text, read_file("", file));
   TG_TRY(Config config, parse_config(text, file, root));
   if (config.chips_file.empty()) return config;
-  TG_TRY(const std::string chips, read_file(config.chips_file));
+  TG_TRY(const std::string chips, read_file("slices.chips: ", config.chips_file));
   TG_TRY(config.options.chips, wire::read_chips(chips, config.chips_file));
   return config;
 }

@@ -69,6 +69,7 @@ class Diagnosis {
     switch (file.state) {
       case RecoverFile::State::kUnknown:
       case RecoverFile::State::kSound:
+        look_at_unusable_file();
         return;
       case RecoverFile::State::kDamaged:
         add(Severity::kError, "doctor.recover.damaged",
@@ -84,6 +85,12 @@ class Diagnosis {
         add(Severity::kWarning, "doctor.recover.exposed",
             wire::fill(say::kFileExposed, language_, {{"path", file.path}, {"why", told(file.why)}}),
             "chown " + std::to_string(options_.own_uid) + " " + file.path + " && chmod 600 " + file.path);
+        look_at_unusable_file();
+        return;
+      case RecoverFile::State::kLockUnusable:
+        add(Severity::kError, "doctor.recover.lock",
+            wire::fill(say::kLockUnusable, language_, {{"why", told(file.why)}}),
+            "mv " + file.lock + " " + file.lock + ".away");
         return;
       case RecoverFile::State::kUnwritable:
         add(Severity::kError, "doctor.recover.unwritable",
@@ -137,6 +144,20 @@ class Diagnosis {
   }
 
  private:
+  // The driver knows of a fault that the daemon does not see.
+  void look_at_unusable_file() {
+    if (!readings_.unusable_file) return;
+    const std::string& file = readings_.recover_file.path;
+    const std::string& lock = readings_.recover_file.lock;
+    const std::string path = file.empty() ? "/etc/vnpu.cfg" : file;
+    const std::string folder = lock.empty() ? "/run/vnpu_cfg_lock" : lock.substr(0, lock.rfind('/'));
+    add(Severity::kError, "doctor.recover.unusable",
+        wire::fill(say::kFileUnusable, language_,
+                   {{"path", path}, {"why", told(readings_.unusable_file->why)}}),
+        "ls -la " + path + "* " + folder + "; df -h " + path.substr(0, path.rfind('/')) + " " + folder +
+            "; cat " + path);
+  }
+
   std::string told(std::string_view english) const { return wire::translated(english, language_); }
 
   FindingView& add(Severity severity, std::string_view code, std::string message, std::string command) {

@@ -206,6 +206,7 @@ void Service::Impl::introduce() {
 DeviceLook Service::Impl::current_look() {
   DeviceLook look = watch.last();
   look.readings.refusals = slices.refusals();
+  look.readings.unusable_file = slices.unusable_file();
   const std::set<std::uint32_t> gone = slices.returned_since(look.began);
   if (gone.empty()) return look;
   for (DeviceNpu& npu : look.readings.npus) {

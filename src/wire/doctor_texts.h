@@ -58,6 +58,15 @@ inline constexpr Text kFileNotPlain{
     "may "
     "fail: {why}",
     "驱动记录切片的位置不是普通文件，守护进程不会从中删除记录，切分可能失败：{why}"};
+inline constexpr Text kLockUnusable{
+    "the lock of the driver's memory of slices is no plain file or cannot be opened, so that cuts fail: "
+    "{why}",
+    "驱动记录切片的文件的锁不是普通文件或无法打开，切分会失败：{why}"};
+inline constexpr Text kFileUnusable{
+    "the driver says that it cannot use its memory of slices, {path}, so that cuts fail, although no fault "
+    "is "
+    "seen in it: {why}",
+    "驱动称无法使用其记录切片的文件 {path}，切分会失败，但未发现该文件有问题：{why}"};
 inline constexpr Text kFileExposed{
     "the driver's memory of slices, {path}, is open to others than its user, who decide what a boot cuts: "
     "{why}",

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <vector>
 
+#include "wire/file_reasons.h"
 #include "wire/reason_tables.h"
 #include "wire/texts.h"
 
@@ -157,22 +158,6 @@ constexpr ReasonText kReasons[] = {
     ReasonText{"doctor.slices.not_permitted", "the daemon may not cut an NPU", "守护进程无权切分 NPU",
                "give it the right, then restart the daemon; it tries again by itself after a while",
                "授权后重启守护进程；过一段时间它也会自行重试"},
-    ReasonText{"doctor.recover.damaged", "the file in which the driver remembers slices is damaged",
-               "驱动记录切片的文件已损坏",
-               "move it away: the driver writes a new one, and the daemon knows which slices are wanted",
-               "将其移走：驱动会写新的文件，而守护进程知道需要哪些切片"},
-    ReasonText{"doctor.recover.unwritable", "the file in which the driver remembers slices cannot be written",
-               "驱动记录切片的文件无法写入", "let the daemon, as root, write it",
-               "让以 root 运行的守护进程可以写入"},
-    ReasonText{"doctor.recover.not_plain",
-               "where the driver remembers slices stands a link, or something else that is no plain file",
-               "驱动记录切片的位置是链接或其他非普通文件",
-               "move it away: the driver writes a new one, and the daemon knows which slices are wanted",
-               "将其移走：驱动会写新的文件，而守护进程知道需要哪些切片"},
-    ReasonText{"doctor.recover.exposed",
-               "the file in which the driver remembers slices is open to others than root",
-               "驱动记录切片的文件对 root 以外的用户开放", "close it, as the driver writes it",
-               "收回权限，与驱动写入时一致"},
     ReasonText{
         "doctor.devices.closed", "device nodes cannot be opened by those who run jobs",
         "运行任务的用户无法打开设备节点",
@@ -647,7 +632,7 @@ constexpr ReasonText kReasons[] = {
 std::span<const ReasonText> reason_catalogue() {
   static const std::vector<ReasonText> all = [] {
     std::vector<ReasonText> reasons(std::begin(kReasons), std::end(kReasons));
-    for (const std::span<const ReasonText> more : {admission_reasons(), node_reasons()})
+    for (const std::span<const ReasonText> more : {admission_reasons(), file_reasons(), node_reasons()})
       reasons.insert(reasons.end(), more.begin(), more.end());
     return reasons;
   }();

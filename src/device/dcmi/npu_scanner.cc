@@ -118,7 +118,10 @@ void NpuScanner::read_modes(Deadline end, DeviceScan& scan) {
   scan.slices_recover = {modes.slices_recover.value, modes.slices_recover.valid, at};
   scan.slices_for_containers = {modes.for_containers.value, modes.for_containers.valid, at};
   scan.recover_file = modes.recover_file;
-  if (options_.machine_root) scan.recover_file.path = recover_places(*options_.machine_root).file;
+  if (!options_.machine_root) return;
+  RecoverPlaces paths = recover_places(*options_.machine_root);
+  scan.recover_file.path = std::move(paths.file);
+  scan.recover_file.lock = std::move(paths.lock);
 }
 
 // Kept until a look is handed on: not every one is.
