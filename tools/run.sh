@@ -215,6 +215,11 @@ start() {
   refuse_private_root
   mkdir -p "$root"
   chmod 755 "$root"
+  if alive ascendsimd && driver_listens && ! { alive tangramd && has_devices; }; then
+    echo "run: the simulated machine runs, and the daemon does not: jobs go on"
+    end tangramd
+    start_daemon
+  fi
   if alive tangramd && alive ascendsimd && has_devices; then
     newer=$(newer_files)
     if [ -n "$newer" ]; then
@@ -222,6 +227,9 @@ start() {
     else
       write_environment
       echo "run: Tangram runs already; make stop ends it"
+      if [ "$root/tangramd.yaml" -nt "$root/tangramd.pid" ]; then
+        echo "run: $root/tangramd.yaml was edited since it was started, and holds after make stop and make run"
+      fi
     fi
   else
     start_all

@@ -22,6 +22,14 @@ bool is_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
+// A template's memory is taken from what is written last of these three.
+std::string_view field_of(const SliceTemplate& shape, ChipResource resource) {
+  if (resource != ChipResource::kMemory) return to_string(resource);
+  const std::int64_t taken = shape.takes[index_of(resource)];
+  if (taken != shape.usable_memory.count) return "deviceMemory";
+  return shape.usable_memory == shape.memory ? "memory" : "usableMemory";
+}
+
 Result<void> check_amounts(const std::string& chip, const std::string& field, const ChipAmounts& amounts,
                            bool unlimited_allowed) {
   for (const ChipResource resource : kChipResources) {
@@ -54,7 +62,7 @@ Result<void> check_template(const ChipModel& chip, std::size_t at) {
   for (const ChipResource resource : kChipResources) {
     const std::size_t i = index_of(resource);
     if (shape.takes[i] <= chip.has[i]) continue;
-    return wrong(chip.name, field + "." + std::string(to_string(resource)),
+    return wrong(chip.name, field + "." + std::string(field_of(shape, resource)),
                  "is " + std::to_string(shape.takes[i]) + ", more than the chip has (" +
                      std::to_string(chip.has[i]) + ")");
   }

@@ -167,6 +167,8 @@ std::string footer(const wire::StatusView& view, const Canvas& canvas) {
         {{"npus", count_of(cut, say::kOneNpu, say::kNpus, language)}, {"command", "tangram slices"}});
     text += wrap_text(sentence, canvas.width, 2) + '\n';
   }
+  if (view.devices_available && !view.devices_note.empty())
+    text += paint(canvas, Tone::kWarning, wrap_text(printable(view.devices_note), canvas.width, 2)) + '\n';
   for (const std::string& wall : view.missing_walls) {
     const std::string sentence = wire::fill(say::kMissingWall, language, {{"wall", printable(wall)}});
     text += paint(canvas, Tone::kWarning, wrap_text(sentence, canvas.width, 2)) + '\n';

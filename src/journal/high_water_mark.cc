@@ -57,7 +57,8 @@ void tell_unwritten(const std::string& path, int error) {
 // Makes the whole file beside its place; its descriptor, or -1 with errno.
 int make(const std::string& path, std::uint64_t sequence) {
   const std::string making = path + ".new";
-  const int fd = ::open(making.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode);
+  unlink(making.c_str());  // of a start that was cut off
+  const int fd = ::open(making.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
   if (fd < 0) return -1;
   int error = write_mark(fd, sequence);
   TG_CRASH_POINT("journal.before_mark_file");

@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <string_view>
 #include <utility>
+#include <variant>
 
+#include "base/plain_file.h"
 #include "base/quote.h"
 
 namespace tangram::journal {
@@ -80,7 +82,15 @@ int take_lock(int fd) {
 }  // namespace
 
 Error unusable(std::string what, int error_number) {
-  Error error = system_error(std::move(what), error_number);
+  return with_remedy(system_error(std::move(what), error_number));
+}
+
+Error with_remedy(Error error) {
+  std::int64_t error_number = error.reason == "file.not_plain" ? ENOTDIR : 0;
+  for (const auto& [name, value] : error.details) {
+    if (name == "errno" && std::holds_alternative<std::int64_t>(value))
+      error_number = std::get<std::int64_t>(value);
+  }
   switch (error_number) {
     case EROFS:
       error.hint =
@@ -107,8 +117,10 @@ Error unusable(std::string what, int error_number) {
 Result<StateDirectory> StateDirectory::own(const std::string& path) {
   TG_TRY_VOID(make_directories(path));
   const std::string lock_path = path + "/LOCK";
-  const int fd = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode);
-  if (fd < 0) return fail(unusable("cannot open " + lock_path, errno));
+  const auto opened =
+      open_plain_file("cannot open " + lock_path, lock_path, O_RDWR | O_CREAT | O_NOFOLLOW, kFileMode);
+  if (!opened) return fail(with_remedy(opened.error()));
+  const int fd = *opened;
   StateDirectory directory(path, fd);
   if (const int error = take_lock(fd); error != 0) {
     if (error != EWOULDBLOCK) return fail(unusable("cannot lock " + lock_path, error));
@@ -133,13 +145,13 @@ StateDirectory::StateDirectory(StateDirectory&& other) noexcept
 
 Result<std::optional<std::int64_t>> StateDirectory::version() const {
   const std::string path = file("VERSION");
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    if (errno == ENOENT) return std::optional<std::int64_t>();
-    return fail(unusable("cannot open " + path, errno));
+  const auto opened = open_plain_file("cannot open " + path, path, O_RDONLY);
+  if (!opened) {
+    if (opened.error().code == Code::kNotFound) return std::optional<std::int64_t>();
+    return fail(with_remedy(opened.error()));
   }
-  const std::string text = read_start(fd);
-  close(fd);
+  const std::string text = read_start(*opened);
+  close(*opened);
   std::int64_t version = 0;
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, version);
@@ -155,7 +167,8 @@ Result<std::optional<std::int64_t>> StateDirectory::version() const {
 Result<void> StateDirectory::set_version(std::int64_t version) const {
   const std::string path = file("VERSION");
   const std::string making = path + ".new";
-  const int fd = open(making.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode);
+  unlink(making.c_str());  // of a start that was cut off
+  const int fd = open(making.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
   if (fd < 0) return fail(unusable("cannot make " + making, errno));
   Result<void> written = write_all(fd, std::to_string(version) + "\n", making);
   if (written && fsync(fd) != 0) written = fail(unusable("cannot write " + making, errno));

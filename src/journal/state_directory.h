@@ -11,6 +11,8 @@ namespace tangram::journal {
 
 // A failed call on the state directory or in it, with what would mend it.
 Error unusable(std::string what, int error_number);
+// The same for an error that has its words already (system_error(), open_plain_file()).
+Error with_remedy(Error error);
 
 // Owned by one process at a time, for as long as the value lives.
 class StateDirectory {

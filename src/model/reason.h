@@ -29,7 +29,7 @@ enum class ReasonCode : std::uint8_t {
   kNpusKept,       // free ones are kept for a job that waited past the bound
   kNpusNever,      // no node has that many of one model
   kMemoryNever,    // no NPU has that much memory
-  kNoDevices,      // no NPU is known at present (driver away)
+  kNoDevices,      // no NPU is there at present (the driver is away, or shows none)
   // The request itself.
   kSliceUnsupported,  // no NPU that is known can be cut
   kShareUnsupported,

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "base/plain_file.h"
+
 namespace tangram::net {
 namespace {
 
@@ -58,6 +60,14 @@ Result<void> trust_text(SSL_CTX* context, const std::string& pem) {
 }
 
 Result<void> trust_files(SSL_CTX* context, const std::string& ca_file) {
+  // The library would wait at a pipe, and read what has no end.
+  if (!ca_file.empty()) {
+    auto file = read_plain_file("cannot read the authorities from " + ca_file, ca_file, kPemBytesMax);
+    if (!file) {
+      return fail(Code::kInvalidArgument, "client.ca_file.unreadable", file.error().message,
+                  "name a PEM file with the certificate of whoever signed the server's");
+    }
+  }
   errno = 0;
   const bool loaded = ca_file.empty() ? SSL_CTX_set_default_verify_paths(context) == 1
                                       : SSL_CTX_load_verify_file(context, ca_file.c_str()) == 1;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 namespace tangram::net {
 
@@ -48,6 +49,8 @@ std::map<std::string, HandlerPool::Lane>::iterator HandlerPool::next_lane() {
 }
 
 void HandlerPool::run() {
+  name_this_thread("handler");
+  take_short_turns();
   std::unique_lock lock(mutex_);
   while (true) {
     auto lane = next_lane();

@@ -18,6 +18,7 @@
 
 #include "base/invariant.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "net/connection.h"
 #include "net/connection_table.h"
 #include "net/handshake_pace.h"
@@ -102,6 +103,8 @@ struct HttpServer::Impl {
   }
 
   void run() {
+    name_this_thread("network");
+    take_short_turns();
     while (true) {
       try {
         io.run();

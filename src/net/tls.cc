@@ -1,13 +1,10 @@
 #include "net/tls.h"
 
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <cerrno>
@@ -15,6 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/plain_file.h"
 
 namespace tangram::net {
 namespace {
@@ -26,33 +24,13 @@ constexpr std::size_t kFileBytesMax = 1U << 20;
 // Of TLS 1.2; those of TLS 1.3 are all good. With forward secrecy and authenticated encryption only.
 constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
-struct FileText {
-  std::string text;
-  mode_t mode = 0;
-};
-
-Result<FileText> read_file(const std::string& path, const char* what) {
-  const auto unreadable = [&](int number) {
-    Error error = system_error("cannot read the " + std::string(what) + " " + path, number);
-    error.reason = "net.tls.unreadable";
-    error.hint = "check the path and who may read it; tangramd must";
-    return fail(std::move(error));
-  };
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return unreadable(errno);
-  FileText file;
-  struct stat info{};
-  if (fstat(fd, &info) == 0) file.mode = info.st_mode;
-  std::array<char, 16'384> piece{};
-  ssize_t count = 0;
-  while ((count = read(fd, piece.data(), piece.size())) > 0 && file.text.size() <= kFileBytesMax) {
-    file.text.append(piece.data(), static_cast<std::size_t>(count));
-  }
-  const int number = errno;
-  close(fd);
-  if (count < 0) return unreadable(number);
-  if (file.text.size() > kFileBytesMax) return unreadable(EFBIG);
-  return file;
+Result<PlainFile> read_file(const std::string& path, const char* what) {
+  auto file = read_plain_file("cannot read the " + std::string(what) + " " + path, path, kFileBytesMax);
+  if (file) return file;
+  Error error = std::move(file).error();
+  error.reason = "net.tls.unreadable";
+  error.hint = "check the path and who may read it; tangramd must";
+  return fail(std::move(error));
 }
 
 Error invalid(const std::string& reason, const std::string& sentence, const error_code& error,
@@ -67,7 +45,7 @@ Error invalid(const std::string& reason, const std::string& sentence, const erro
 }
 
 Result<void> use_certificate(ssl::context& context, const TlsFiles& files) {
-  TG_TRY(const FileText file, read_file(files.certificate, "certificate"));
+  TG_TRY(const PlainFile file, read_file(files.certificate, "certificate"));
   error_code error;
   context.use_certificate_chain(boost::asio::buffer(file.text), error);
   if (!error) return {};
@@ -76,7 +54,7 @@ Result<void> use_certificate(ssl::context& context, const TlsFiles& files) {
 }
 
 Result<void> use_key(ssl::context& context, const TlsFiles& files) {
-  TG_TRY(const FileText file, read_file(files.key, "key"));
+  TG_TRY(const PlainFile file, read_file(files.key, "key"));
   if ((file.mode & S_IROTH) != 0) {
     return fail(invalid("key.exposed", "everybody on this machine may read the key " + files.key, {},
                         "chmod o-r " + files.key + ", and make a new key if others have had access"));

@@ -77,13 +77,23 @@ constexpr bool is_slice_id(std::uint32_t physical_id, std::uint32_t id) {
 // The file in which the vendor's library remembers slices, to cut them again after a boot.
 struct RecoverFile {
   // kDamaged: its text is none that the library takes. kNotPlain: a link or anything else that is no plain
-  // file. kExposed: others than root may read or write it.
-  enum class State : std::uint8_t { kUnknown, kSound, kDamaged, kUnwritable, kNotPlain, kExposed };
+  // file. kExposed: others than root may read or write it. kLockUnusable: the file is well, but its lock is
+  // no plain file or cannot be opened.
+  enum class State : std::uint8_t {
+    kUnknown,
+    kSound,
+    kDamaged,
+    kUnwritable,
+    kNotPlain,
+    kExposed,
+    kLockUnusable
+  };
 
   State state = State::kUnknown;
   std::string path;
   std::string why;                // all but kUnknown and kSound
   std::int32_t error_number = 0;  // kUnwritable: errno
+  std::string lock;               // its path
 };
 
 struct SliceOrder {
@@ -110,6 +120,8 @@ inline constexpr std::string_view kNoCapacity = "device.slice.no_capacity";
 inline constexpr std::string_view kExists = "device.slice.exists";  // the id is taken
 inline constexpr std::string_view kInUse = "device.slice.in_use";
 inline constexpr std::string_view kRefused = "device.slice.refused";  // by the driver, for a reason it hides
+// By the driver, for it cannot use its own memory of slices, or the lock of that; see RecoverFile.
+inline constexpr std::string_view kFileUnusable = "device.slice.file_unusable";
 // The driver's memory of slices could not be changed; see RecoverFile.
 inline constexpr std::string_view kNotForgotten = "device.slice.not_forgotten";
 }  // namespace slice_reason

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/plain_file.h"
 #include "net/problem.h"
 #include "wire/schema.h"
 
@@ -104,15 +105,16 @@ AuditLog::~AuditLog() {
 
 // What was open stays so until the new file is.
 Result<void> AuditLog::open_file() {
-  const int fd = ::open(options_.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    Error error = system_error("cannot write the audit log " + options_.path, errno);
+  const auto opened = open_plain_file("cannot write the audit log " + options_.path, options_.path,
+                                      O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+  if (!opened) {
+    Error error = opened.error();
     error.reason = "audit.unwritable";
     error.hint = "let tangramd write there, or name another file in audit.file of tangramd.yaml";
     return fail(std::move(error));
   }
   if (fd_ >= 0) close(fd_);
-  fd_ = fd;
+  fd_ = *opened;
   struct stat info{};
   size_ = fstat(fd_, &info) == 0 ? info.st_size : 0;
   return {};

@@ -8,13 +8,12 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <set>
-#include <sstream>
 #include <utility>
 
+#include "base/plain_file.h"
 #include "base/quote.h"
 #include "wire/chip_catalog.h"
 #include "wire/schema.h"
@@ -482,17 +481,14 @@ Result<void> read_all(Fields fields, Config& config) {
   return fields.finish();
 }
 
-Result<std::string> read_file(const std::string& file) {
-  errno = 0;
-  std::error_code ignored;
-  // A stream would open it and find it empty.
-  if (std::filesystem::is_directory(file, ignored)) return fail(system_error("cannot read " + file, EISDIR));
-  const std::ifstream stream(file);
-  if (!stream) return fail(system_error("cannot read " + file, errno));
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (stream.bad()) return fail(system_error("cannot read " + file, errno));
-  return text.str();
+Error too_large(const std::string& file) {
+  return {Code::kInvalidArgument, "config.syntax", file + " is larger than 1 MiB", "", {}, nullptr};
+}
+
+// `field`: that names it, with a colon behind; empty for the configuration itself.
+Result<std::string> read_file(const std::string& field, const std::string& file) {
+  TG_TRY(PlainFile read, read_plain_file(field + "cannot read " + file, file, kFileBytesMax));
+  return std::move(read.text);
 }
 
 }  // namespace
@@ -512,7 +508,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file, cons
   config.options.device_group.file = file;
   config.audit.file = config.places.audit;
   if (text.size() > kFileBytesMax) {
-    return fail(Code::kInvalidArgument, "config.syntax", file + " is larger than 1 MiB");
+    return fail(too_large(file));
   }
   // The parser takes a text with a NUL among its first bytes for UTF-16 or UTF-32.
   if (!is_utf8(text) || text.find('\0') != std::string_view::npos) {
@@ -535,10 +531,10 @@ Result<Config> load_config(const std::string& file, const std::string& root, boo
   const bool is_there =
       std::filesystem::status(file, ignored).type() != std::filesystem::file_type::not_found;
   if (!is_there && !must_exist) return parse_config("", file, root);
-  TG_TRY(const std::string text, read_file(file));
+  TG_TRY(const std::string text, read_file("", file));
   TG_TRY(Config config, parse_config(text, file, root));
   if (config.chips_file.empty()) return config;
-  TG_TRY(const std::string chips, read_file(config.chips_file));
+  TG_TRY(const std::string chips, read_file("slices.chips: ", config.chips_file));
   TG_TRY(config.options.chips, wire::read_chips(chips, config.chips_file));
   return config;
 }

@@ -25,6 +25,7 @@ bool is_bad(const RecoverFile& file) {
     case RecoverFile::State::kUnwritable:
     case RecoverFile::State::kNotPlain:
     case RecoverFile::State::kExposed:
+    case RecoverFile::State::kLockUnusable:
       return true;
   }
   return false;
@@ -40,6 +41,8 @@ void CutRefusals::looked(const DeviceScan& scan) {
                             npu.slicing.support,
                             is_bad(scan.recover_file),
                             scan.recover_file.state == RecoverFile::State::kSound};
+    const auto before = seen_.find(npu.physical_id);
+    if (before != seen_.end() && before->second.file_is_bad && now.file_is_sound) file_error_.reset();
     seen_[npu.physical_id] = now;
     const auto refusal = refusals_.find(npu.physical_id);
     if (refusal == refusals_.end()) continue;
@@ -64,6 +67,7 @@ bool CutRefusals::have_changed(const Circumstances& before, const Circumstances&
 
 std::optional<CutRefusals::Pause> CutRefusals::refused(std::uint32_t npu, const Error& error, int in_a_row,
                                                        Time now) {
+  if (error.reason == slice_reason::kFileUnusable) file_error_ = {{error.reason, error.message}, now};
   if (!is_lasting(npu, error, in_a_row)) return std::nullopt;
   const auto seen = seen_.find(npu);
   Refusal& refusal = refusals_[npu];
@@ -81,15 +85,28 @@ bool CutRefusals::is_lasting(std::uint32_t npu, const Error& error, int in_a_row
   const std::string_view reason = error.reason;
   if (reason == slice_reason::kUnsupported || reason == slice_reason::kNotPermitted) return true;
   // Anything else than an answer of the driver says nothing of the driver.
+  const auto seen = seen_.find(npu);
+  if (reason == slice_reason::kFileUnusable)
+    return seen != seen_.end() && seen->second.file_is_bad && in_a_row >= kInARowMost;
   const bool answered = reason == slice_reason::kRefused || reason == slice_reason::kInvalid ||
                         reason == slice_reason::kNoCapacity;
   if (!answered) return false;
   // Of a board that the support table does not list, or that only some drivers cut, the templates are a
   // guess: a driver that refuses one, with room for it, has none.
-  const auto seen = seen_.find(npu);
   const bool is_listed = seen == seen_.end() || seen->second.support == SliceSupport::kListed;
   if (!is_listed && reason != slice_reason::kNoCapacity) return true;
   return in_a_row >= kInARowMost;
+}
+
+// One slice that was cut shows that the file, which is the machine's, can be used.
+void CutRefusals::made(std::uint32_t npu) {
+  refusals_.erase(npu);
+  file_error_.reset();
+}
+
+std::optional<CutRefusal> CutRefusals::unusable_file(Time now) const {
+  if (!file_error_ || now - file_error_->at >= first_) return std::nullopt;
+  return file_error_->told;
 }
 
 StandingRefusals CutRefusals::standing(Time now) const {

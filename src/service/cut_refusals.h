@@ -6,6 +6,10 @@
 // the daemon forgets all of them. What nobody can see changing (the right to cut, the policy of a module with
 // two dies) is found out by trying: after a long pause the refusal stands no more, and the next job that
 // wants a slice is the probe. A further refusal doubles the pause.
+//
+// A driver that cannot use its file of slices refuses for no lasting reason. While the file's fault is seen
+// its refusals stand as others do, for a look sees it mended too; while none is seen they never stand, since
+// nobody could tell that it is mended but by trying.
 #pragma once
 
 #include <chrono>
@@ -49,9 +53,13 @@ class CutRefusals {
   std::optional<Pause> refused(std::uint32_t npu, const Error& error, int in_a_row, Time now);
 
   // The driver cuts this NPU.
-  void made(std::uint32_t npu) { refusals_.erase(npu); }
+  void made(std::uint32_t npu);
 
   StandingRefusals standing(Time now) const;
+
+  // What the driver said when it last could not use its file of slices: within the first pause, and nothing
+  // that may help has been seen since.
+  std::optional<CutRefusal> unusable_file(Time now) const;
 
  private:
   // What an answer of the driver depends on, as far as looks tell.
@@ -69,6 +77,10 @@ class CutRefusals {
     Pause pause{};
     Time until;
   };
+  struct FileError {
+    CutRefusal told;
+    Time at;
+  };
 
   static bool have_changed(const Circumstances& before, const Circumstances& now);
   bool is_lasting(std::uint32_t npu, const Error& error, int in_a_row) const;
@@ -77,6 +89,7 @@ class CutRefusals {
   const Pause most_;
   std::map<std::uint32_t, Circumstances> seen_;  // of the last look
   std::map<std::uint32_t, Refusal> refusals_;    // also those that stand no more, until one is made
+  std::optional<FileError> file_error_;          // the file is the machine's
 };
 
 }  // namespace tangram::service

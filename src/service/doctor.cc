@@ -69,6 +69,7 @@ class Diagnosis {
     switch (file.state) {
       case RecoverFile::State::kUnknown:
       case RecoverFile::State::kSound:
+        look_at_unusable_file();
         return;
       case RecoverFile::State::kDamaged:
         add(Severity::kError, "doctor.recover.damaged",
@@ -84,6 +85,12 @@ class Diagnosis {
         add(Severity::kWarning, "doctor.recover.exposed",
             wire::fill(say::kFileExposed, language_, {{"path", file.path}, {"why", told(file.why)}}),
             "chown " + std::to_string(options_.own_uid) + " " + file.path + " && chmod 600 " + file.path);
+        look_at_unusable_file();
+        return;
+      case RecoverFile::State::kLockUnusable:
+        add(Severity::kError, "doctor.recover.lock",
+            wire::fill(say::kLockUnusable, language_, {{"why", told(file.why)}}),
+            "mv " + file.lock + " " + file.lock + ".away");
         return;
       case RecoverFile::State::kUnwritable:
         add(Severity::kError, "doctor.recover.unwritable",
@@ -111,6 +118,15 @@ class Diagnosis {
     }
   }
 
+  void look_at_daemon(const DaemonTroubles& troubles) {
+    if (!troubles.journal) return;
+    FindingView& finding =
+        add(Severity::kError, "doctor.journal",
+            wire::fill(say::kNoRecords, language_, {{"why", told(troubles.journal->to_string())}}),
+            std::string(say::kShowLog));
+    if (!troubles.journal->hint.empty()) finding.hint = told(troubles.journal->hint);
+  }
+
   void look_at_walls(const MachineWalls& walls) {
     if (!walls.private_devices) {
       add(Severity::kError, "doctor.devices.shared", std::string(say::kSharedDevices.in(language_)),
@@ -128,6 +144,20 @@ class Diagnosis {
   }
 
  private:
+  // The driver knows of a fault that the daemon does not see.
+  void look_at_unusable_file() {
+    if (!readings_.unusable_file) return;
+    const std::string& file = readings_.recover_file.path;
+    const std::string& lock = readings_.recover_file.lock;
+    const std::string path = file.empty() ? "/etc/vnpu.cfg" : file;
+    const std::string folder = lock.empty() ? "/run/vnpu_cfg_lock" : lock.substr(0, lock.rfind('/'));
+    add(Severity::kError, "doctor.recover.unusable",
+        wire::fill(say::kFileUnusable, language_,
+                   {{"path", path}, {"why", told(readings_.unusable_file->why)}}),
+        "ls -la " + path + "* " + folder + "; df -h " + path.substr(0, path.rfind('/')) + " " + folder +
+            "; cat " + path);
+  }
+
   std::string told(std::string_view english) const { return wire::translated(english, language_); }
 
   FindingView& add(Severity severity, std::string_view code, std::string message, std::string command) {
@@ -308,8 +338,10 @@ class Diagnosis {
 }  // namespace
 
 wire::DoctorView make_diagnosis(const State& state, const Options& options, const DeviceReadings& readings,
-                                const MachineWalls& walls, Language language) {
+                                const MachineWalls& walls, const DaemonTroubles& troubles,
+                                Language language) {
   Diagnosis diagnosis(state, options, readings, language);
+  diagnosis.look_at_daemon(troubles);
   diagnosis.look_at_driver();
   diagnosis.look_at_recover_file();
   diagnosis.look_at_npus();

@@ -81,16 +81,24 @@ EventCursor EventHub::newest() const {
   return {sequence_, EventCursor::kItemMax};
 }
 
+Result<void> EventHub::check_not_ahead(const EventCursor& position) const {
+  const std::lock_guard lock(mutex_);
+  return check_reached(position);
+}
+
+Result<void> EventHub::check_reached(const EventCursor& position) const {
+  if (position.sequence <= sequence_) return {};
+  return fail(Code::kFailedPrecondition, "events.cursor.ahead",
+              "the cursor " + wire::format_cursor(position) + " lies ahead of this journal, which ends at " +
+                  std::to_string(sequence_),
+              "take a cursor from this daemon's own events");
+}
+
 Result<EventPage> EventHub::read(const EventCursor& position) const {
   EventPage page;
   {
     const std::lock_guard lock(mutex_);
-    if (position.sequence > sequence_) {
-      return fail(Code::kFailedPrecondition, "events.cursor.ahead",
-                  "the cursor " + wire::format_cursor(position) +
-                      " lies ahead of this journal, which ends at " + std::to_string(sequence_),
-                  "take a cursor from this daemon's own events");
-    }
+    TG_TRY_VOID(check_reached(position));
     page.end = {sequence_, EventCursor::kItemMax};
     if (position >= recent_after_) {
       auto next = std::upper_bound(

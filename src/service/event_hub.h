@@ -57,6 +57,8 @@ class EventHub {
   // The next events behind `position`. Errors: that of check_kept(); "events.cursor.ahead"
   // (kFailedPrecondition) when it lies ahead of the journal: another journal's cursor. May read the disk.
   Result<EventPage> read(const EventCursor& position) const;
+  // "events.cursor.ahead" as of read().
+  Result<void> check_not_ahead(const EventCursor& position) const;
 
   // Calls once, on the hub's thread, as soon as there is something behind `position`. Calls are gathered:
   // many records in a short time are one call.
@@ -73,6 +75,7 @@ class EventHub {
   };
 
   void run();
+  Result<void> check_reached(const EventCursor& position) const;
   bool is_due() const { return !waiting_.empty() && waiting_.begin()->second.sequence != sequence_; }
   void run_posted(std::unique_lock<std::mutex>& lock);
   void wake(std::unique_lock<std::mutex>& lock);

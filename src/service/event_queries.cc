@@ -112,6 +112,7 @@ std::chrono::milliseconds Service::event_silence() const {
 Result<EventHistory> Service::history(const Caller& caller, const EventQuery& query,
                                       const HistoryRange& range) {
   TG_TRY(EventFilter filter, impl_->event_filter(caller, query));
+  if (range.after) TG_TRY_VOID(impl_->hub.check_not_ahead(*range.after));
   // Nothing that is not published yet: its cursor would be ahead of those who follow.
   HistoryRange published = range;
   const EventCursor end{impl_->hub.newest().sequence + 1, 0};

@@ -206,6 +206,7 @@ void Service::Impl::introduce() {
 DeviceLook Service::Impl::current_look() {
   DeviceLook look = watch.last();
   look.readings.refusals = slices.refusals();
+  look.readings.unusable_file = slices.unusable_file();
   const std::set<std::uint32_t> gone = slices.returned_since(look.began);
   if (gone.empty()) return look;
   for (DeviceNpu& npu : look.readings.npus) {
@@ -230,8 +231,10 @@ wire::DoctorView Service::Impl::diagnosis(wire::Language language) {
     walls.closed_devices = closed_devices(options.device_directory, npus, user);
     walls.closed_to = user.uid;
   }
-  return cell.read(
-      [&](const State& state) { return make_diagnosis(state, options, readings, walls, language); });
+  const DaemonTroubles troubles{writer.journal_problem()};
+  return cell.read([&](const State& state) {
+    return make_diagnosis(state, options, readings, walls, troubles, language);
+  });
 }
 
 // Slices are chosen by the catalogue: a chip that is otherwise is to be known before the first job meets it.
@@ -307,9 +310,10 @@ Result<void> Service::start() {
   impl_->introduce();
   TG_TRY_VOID(impl_->attempts.recover());
   impl_->slices.start();
-  impl_->leases.recover();
   impl_->watch.start();
   impl_->check_catalogue();
+  // Their grace begins: after the first look, which may take long, because until then nobody is answered.
+  impl_->leases.recover();
   impl_->writer.start();
   impl_->sweep();
   impl_->started = true;

@@ -142,6 +142,11 @@ StandingRefusals Slices::refusals() const {
   return refusals_.standing(pace_.now());
 }
 
+std::optional<CutRefusal> Slices::unusable_file() const {
+  const std::lock_guard lock(mutex_);
+  return refusals_.unusable_file(pace_.now());
+}
+
 std::map<std::uint32_t, std::uint32_t> Slices::resting() const {
   const std::lock_guard lock(mutex_);
   return resting_;

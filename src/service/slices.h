@@ -59,6 +59,8 @@ class Slices {
   std::map<std::uint32_t, std::uint32_t> resting() const;
   // NPUs that the driver will not cut for as long as nothing changes.
   StandingRefusals refusals() const;
+  // See CutRefusals.
+  std::optional<CutRefusal> unusable_file() const;
 
   // Whose slice the hardware does not show any more.
   std::vector<LostJob> lost() const;

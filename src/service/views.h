@@ -31,7 +31,8 @@ struct DeviceReadings {
   std::vector<DeviceNpu> npus;
   // What was in use of an NPU's memory when a look last showed no process and no slice there, by physical id.
   std::map<std::uint32_t, Bytes> idle_use;
-  StandingRefusals refusals;  // of Slices, at the time of asking
+  StandingRefusals refusals;                // of Slices, at the time of asking
+  std::optional<CutRefusal> unusable_file;  // likewise
   // Whose the processes on the NPUs are, by pid; those of nobody are left out. None: that cannot be told
   // here.
   std::optional<std::map<std::int64_t, AttemptKey>> owners;

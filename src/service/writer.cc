@@ -1,7 +1,5 @@
 #include "service/writer.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "base/crash_point.h"
 #include "base/invariant.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "service/node_report.h"
 #include "service/recovery.h"
 #include "service/slice_book.h"
@@ -174,7 +173,7 @@ void Writer::measure(const std::vector<Item>& items) const {
 
 void Writer::run() {
   // So that top(1) and profilers tell the thread that decides from those that serve.
-  (void)pthread_setname_np(pthread_self(), "writer");
+  name_this_thread("writer");
   while (true) {
     std::vector<Item> items = take();
     if (items.empty()) {
@@ -306,9 +305,18 @@ Result<std::vector<StoredEvent>> Writer::commit(Transaction& transaction) {
     for (NewEvent& event : record.events) durable.push_back({{sequence_, item++}, std::move(event)});
   }
   meters_.last_sequence = sequence_;
-  if (store_failed_) log::info("the journal takes records again");
+  if (store_failed_) {
+    log::info("the journal takes records again");
+    const std::lock_guard lock(mutex_);
+    problem_.reset();
+  }
   store_failed_ = false;
   return durable;
+}
+
+std::optional<Error> Writer::journal_problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
 }
 
 void Writer::roll_back(const Error& error, std::vector<Item> items) {
@@ -324,6 +332,7 @@ void Writer::roll_back(const Error& error, std::vector<Item> items) {
   told.cause = std::make_shared<const Error>(error);
   {
     const std::lock_guard lock(mutex_);
+    problem_ = error;
     at_work_since_.reset();
     reports_rest_until_ = options_.pace.now() + kRetryPause;
     // What time alone would change is tried again with the next group.

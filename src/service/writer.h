@@ -102,6 +102,9 @@ class Writer {
   };
   Backlog backlog() const;
 
+  // Why the journal took no record when it was last tried; none: it did.
+  std::optional<Error> journal_problem() const;
+
  private:
   struct Item {
     Command command;
@@ -149,6 +152,7 @@ class Writer {
   bool stopping_ = false;
   bool running_ = false;
   std::optional<Snapshot> encoded_;  // to be saved
+  std::optional<Error> problem_;     // as journal_problem()
   std::thread thread_;
   WorkerPool encoder_;  // of snapshots: a large state takes a second, in which nothing would be decided
 };

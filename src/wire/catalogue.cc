@@ -115,8 +115,9 @@ constexpr std::array<ReasonTemplate, 26> kTemplates = {{
      "任务每个 NPU 需要 {memory}，没有 NPU 有这么大的内存",
      "submit it with less --memory; what there is: tangram status",
      "减小 --memory 后提交；现有的 NPU：tangram status"},
-    {ReasonCode::kNoDevices, false, "no NPU is known at present: the driver does not answer",
-     "目前没有可用的 NPU：驱动没有响应", "see why: tangram status", "查看原因：tangram status"},
+    {ReasonCode::kNoDevices, false, "no NPU is there at present: the driver does not answer, or shows none",
+     "目前没有可用的 NPU：驱动没有响应，或没有显示任何 NPU", "see why: tangram status",
+     "查看原因：tangram status"},
     {ReasonCode::kSlotsBusy, false,
      "the job needs {need}; an NPU has the memory, but cannot be cut once more: of {limit} that would do, "
      "{cut} "

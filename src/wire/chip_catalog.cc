@@ -303,6 +303,8 @@ Codec<ChipModel> chip_codec() {
             if (const Result<void> checked = check_chip(into); !checked) {
               return report(reader, node, checked.error());
             }
+            // That may take a tenth of a second for a chip.
+            if (reader.is_full()) return;
             if (const Result<SliceTable> table = SliceTable::build(into); !table)
               report(reader, node, table.error());
           },

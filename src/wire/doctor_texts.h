@@ -10,12 +10,15 @@ namespace tangram::wire::doctor {
 
 // Its unit gives the daemon root, namespaces and control groups with a filter of devices.
 inline constexpr std::string_view kRestartDaemon{"systemctl restart tangram"};
+inline constexpr std::string_view kShowLog{"journalctl -u tangram -n 50"};
 inline constexpr std::string_view kSeparateDies{"npu-smi set -t multi-die-policy -d 1"};
 
 inline constexpr Text kNoLibrary{"there is no usable libdcmi.so, so no NPU is known: {why}",
                                  "没有可用的 libdcmi.so，因此看不到任何 NPU：{why}"};
 inline constexpr Text kDriverAway{"the driver does not answer, so no NPU can be given: {why}",
                                   "驱动没有响应，无法分配 NPU：{why}"};
+inline constexpr Text kNoRecords{"the journal takes no records, so nothing is accepted or started: {why}",
+                                 "日志无法写入，因此不会接受或启动任何任务：{why}"};
 inline constexpr Text kNoNpus{"the driver lists no NPU", "驱动没有列出任何 NPU"};
 inline constexpr Text kNpuNotOk{"NPU {npu} is {health}, and no job gets it: {why}",
                                 "NPU {npu} {health}，不会分配给任务：{why}"};
@@ -55,6 +58,15 @@ inline constexpr Text kFileNotPlain{
     "may "
     "fail: {why}",
     "驱动记录切片的位置不是普通文件，守护进程不会从中删除记录，切分可能失败：{why}"};
+inline constexpr Text kLockUnusable{
+    "the lock of the driver's memory of slices is no plain file or cannot be opened, so that cuts fail: "
+    "{why}",
+    "驱动记录切片的文件的锁不是普通文件或无法打开，切分会失败：{why}"};
+inline constexpr Text kFileUnusable{
+    "the driver says that it cannot use its memory of slices, {path}, so that cuts fail, although no fault "
+    "is "
+    "seen in it: {why}",
+    "驱动称无法使用其记录切片的文件 {path}，切分会失败，但未发现该文件有问题：{why}"};
 inline constexpr Text kFileExposed{
     "the driver's memory of slices, {path}, is open to others than its user, who decide what a boot cuts: "
     "{why}",

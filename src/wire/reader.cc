@@ -94,6 +94,10 @@ void Reader::problem_at(int line, int column, std::string reason, std::string_vi
   problems_.push_back(std::move(problem));
 }
 
+bool Reader::is_full() const {
+  return problems_.size() == kProblemsShown;
+}
+
 Error Reader::to_error(std::string_view document) const {
   TG_ASSERT(!problems_.empty(), "an error of a document without a problem");
   const Problem& first = problems_.front();

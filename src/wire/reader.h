@@ -40,6 +40,8 @@ class Reader {
   void problem_at(int line, int column, std::string reason, std::string_view what, std::string hint);
 
   bool ok() const { return problems_.empty(); }
+  // No further problem would be shown.
+  bool is_full() const;
 
   // Call only when not ok(). `document` stands in front when several could be meant.
   Error to_error(std::string_view document = {}) const;

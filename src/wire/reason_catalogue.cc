@@ -3,6 +3,7 @@
 #include <iterator>
 #include <vector>
 
+#include "wire/file_reasons.h"
 #include "wire/reason_tables.h"
 #include "wire/texts.h"
 
@@ -71,7 +72,7 @@ constexpr ReasonText kReasons[] = {
     ReasonText{"capacity.ai_cores.never", "no NPU that can be cut has that many AI cores",
                "没有可切分的 NPU 有这么多 AI Core", "ask for fewer cores with --slice",
                "减少 --slice 的 AI Core 数"},
-    ReasonText{"capacity.no_devices", "no NPU is known at present", "目前没有可用的 NPU",
+    ReasonText{"capacity.no_devices", "no NPU is there at present", "目前没有可用的 NPU",
                "tangram status shows why", "tangram status 显示原因"},
     ReasonText{"slice.rule.slices", "more slices than the chip can have", "切片数超过芯片上限",
                "wait until one has ended: tangram slices", "等待其中一个结束：tangram slices"},
@@ -157,22 +158,6 @@ constexpr ReasonText kReasons[] = {
     ReasonText{"doctor.slices.not_permitted", "the daemon may not cut an NPU", "守护进程无权切分 NPU",
                "give it the right, then restart the daemon; it tries again by itself after a while",
                "授权后重启守护进程；过一段时间它也会自行重试"},
-    ReasonText{"doctor.recover.damaged", "the file in which the driver remembers slices is damaged",
-               "驱动记录切片的文件已损坏",
-               "move it away: the driver writes a new one, and the daemon knows which slices are wanted",
-               "将其移走：驱动会写新的文件，而守护进程知道需要哪些切片"},
-    ReasonText{"doctor.recover.unwritable", "the file in which the driver remembers slices cannot be written",
-               "驱动记录切片的文件无法写入", "let the daemon, as root, write it",
-               "让以 root 运行的守护进程可以写入"},
-    ReasonText{"doctor.recover.not_plain",
-               "where the driver remembers slices stands a link, or something else that is no plain file",
-               "驱动记录切片的位置是链接或其他非普通文件",
-               "move it away: the driver writes a new one, and the daemon knows which slices are wanted",
-               "将其移走：驱动会写新的文件，而守护进程知道需要哪些切片"},
-    ReasonText{"doctor.recover.exposed",
-               "the file in which the driver remembers slices is open to others than root",
-               "驱动记录切片的文件对 root 以外的用户开放", "close it, as the driver writes it",
-               "收回权限，与驱动写入时一致"},
     ReasonText{
         "doctor.devices.closed", "device nodes cannot be opened by those who run jobs",
         "运行任务的用户无法打开设备节点",
@@ -190,6 +175,10 @@ constexpr ReasonText kReasons[] = {
     ReasonText{"doctor.devices.shared", "jobs have no /dev of their own", "任务没有自己的 /dev",
                "run the daemon as root by its unit, which has what it takes",
                "以 root 身份通过其 systemd 单元运行守护进程"},
+    ReasonText{
+        "doctor.journal", "the journal takes no records", "日志无法写入",
+        "make room on the file system of the daemon's state, or mend it; the daemon tries again by itself",
+        "为守护进程状态所在的文件系统腾出空间或修复它；守护进程会自动重试"},
     ReasonText{"doctor.wall", "a wall between tenants is missing on this machine",
                "这台机器缺少一道租户之间的隔离",
                "run the daemon as root by its unit, which has what it takes",
@@ -644,7 +633,7 @@ std::span<const ReasonText> reason_catalogue() {
   static const std::vector<ReasonText> all = [] {
     std::vector<ReasonText> reasons(std::begin(kReasons), std::end(kReasons));
     for (const std::span<const ReasonText> more :
-         {admission_reasons(), node_reasons(), extender_reasons(), manager_reasons()})
+         {admission_reasons(), file_reasons(), node_reasons(), extender_reasons(), manager_reasons()})
       reasons.insert(reasons.end(), more.begin(), more.end());
     return reasons;
   }();

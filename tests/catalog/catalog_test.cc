@@ -103,6 +103,11 @@ TEST(Catalog, AChipThatMakesNoSenseIsRefusedWithTheFieldNamed) {
       {"templates[0].aiCores", [](ChipModel& c) { c.templates[0].takes[0] = 25; }},
       {"templates[0].vpc", [](ChipModel& c) { c.templates[0].takes[index_of(ChipResource::kVpc)] = -1; }},
       {"templates[0].memory", [](ChipModel& c) { c.templates[0].memory = Bytes(); }},
+      {"templates[0].deviceMemory is 2147483648, more than the chip has",
+       [](ChipModel& c) {
+         c.has[index_of(ChipResource::kMemory)] = Bytes::gib(1).count;
+         c.templates[0].takes[index_of(ChipResource::kMemory)] = Bytes::gib(2).count;
+       }},
       {"templates[0].usableMemory", [](ChipModel& c) { c.templates[0].usable_memory = Bytes::gib(33); }},
       {"templates[0].countMax", [](ChipModel& c) { c.templates[0].count_max = 17; }},
       {"templates[0].ownsDvpp", [](ChipModel& c) { c.templates[0].owns_dvpp = true; }},

@@ -188,6 +188,15 @@ TEST(RenderStatus, SaysThatTheDriverIsAway) {
   expect_golden("status_no_npus", render_status(view, canvas()));
 }
 
+// Without it only doctor would tell that the driver is too old.
+TEST(RenderStatus, SaysWhatIsToBeKnownOfTheDriver) {
+  wire::StatusView view = machine();
+  view.devices_note = "the driver 22.0.4 is below 25.5, the oldest that is supported; upgrade it";
+  const std::string text = render_status(view, canvas());
+  EXPECT_NE(text.find("the driver 22.0.4 is below 25.5"), std::string::npos) << text;
+  EXPECT_EQ(text.find("22.0.4"), text.rfind("22.0.4"));
+}
+
 // Without it long names would break the table instead of giving way to ids.
 TEST(RenderStatus, NamesGiveWayToIds) {
   wire::StatusView view = machine();

@@ -30,7 +30,7 @@ HelperAnswer full_answer() {
   answer.slicing.free.ai_cpus = Field<std::uint32_t>::known(3);
   answer.slicing.device_share = Field<bool>::known(false);
   answer.modes.slices_recover = Field<bool>::known(true);
-  answer.modes.recover_file = {RecoverFile::State::kUnwritable, {}, "line\n3", 30};
+  answer.modes.recover_file = {RecoverFile::State::kUnwritable, {}, "line\n3", 30, {}};
   answer.events =
       Field<std::vector<EventReading>>::known({{0x80E01801U, 4, 2, 1, 1'700'000'000'123ULL, "HBM"}});
   return answer;

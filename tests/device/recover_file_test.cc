@@ -140,6 +140,13 @@ TEST_F(RecoverFileTest, ADamagedFileIsLeftAloneAndTold) {
       kHead + "0:100:rm -rf /\n" + kEnd,
       kHead + "100:npu-smi set -t create-vnpu -v 100\n" + kEnd,
       kHead + kVir04 + kEnd + "more\n",
+      kHead + "0:107:npu-smi set -t create-vnpu -i 7 -c 0 -f vir01\n" + kEnd,
+      kHead + "0:107:npu-smi set -t create-vnpu ; touch x\n" + kEnd,
+      kHead + "0:107:npu-smi set -t create-vnpu -i 7 -c 0 -f vir01 -v 107 ; touch x\n" + kEnd,
+      kHead + "0:107:npu-smi set -t create-vnpu -i 7 -c 0 -f $(x) -v 107\n" + kEnd,
+      kHead + "0:107:npu-smi set -t create-vnpu -i 7 -c 0 -f  -v 107\n" + kEnd,
+      kHead + "0:107:npu-smi set -t create-vnpu -i 7 -c -f vir01 -v 107\n" + kEnd,
+      kHead + "0:107:npu-smi set -t create-vnpu -i 7 -c 0 -f vir01 -v 107 -g \n" + kEnd,
       kHead + kVir04.substr(0, kVir04.size() - 1) + std::string(300, ' ') + "\n" + kEnd,
       kHead + std::string(kRecoverFileBytesMax, '0') + kEnd,
   };
@@ -169,6 +176,27 @@ TEST_F(RecoverFileTest, ALinkOrAPipeIsNoFile) {
   ASSERT_EQ(mkfifo(places_.file.c_str(), 0600), 0);
   EXPECT_EQ(forget(100).error().reason, "device.recover.not_plain");
   EXPECT_EQ(look_at_recover_file(places_).why, places_.file + " is no plain file");
+}
+
+// Without it every create would fail for a lock that is none, and nobody look there; or the daemon wait for
+// ever at a pipe.
+TEST_F(RecoverFileTest, ALockThatIsNoFileIsTold) {
+  write(kHead + kVir04 + kEnd);
+  fs::create_directory(places_.lock);
+  EXPECT_EQ(look_at_recover_file(places_).state, State::kLockUnusable);
+  EXPECT_EQ(look_at_recover_file(places_).why, places_.lock + " is a directory");
+  EXPECT_EQ(forget(100).error().reason, "device.recover.not_plain");
+  fs::remove(places_.lock);
+  ASSERT_EQ(mkfifo(places_.lock.c_str(), 0600), 0);
+  EXPECT_EQ(look_at_recover_file(places_).state, State::kLockUnusable);
+  EXPECT_EQ(look_at_recover_file(places_).why, places_.lock + " is no plain file");
+  fs::remove(places_.lock);
+  fs::create_symlink(root_ + "/nowhere", places_.lock);
+  EXPECT_EQ(look_at_recover_file(places_).why, places_.lock + " is a symbolic link");
+  fs::remove(places_.lock);
+  fs::remove(root_ + "/run/vnpu_cfg_lock");
+  EXPECT_EQ(look_at_recover_file(places_).state, State::kSound) << "the vendor's library makes the folder";
+  EXPECT_EQ(text(), kHead + kVir04 + kEnd);
 }
 
 // Without it nobody would see that a stranger can write what a boot cuts.

@@ -63,6 +63,7 @@ TEST(SliceSettlement, TheHardwareDecidesWhetherAnOrderedSliceIsThere) {
   EXPECT_EQ(create(100, none, cut_off(), one), "made 100");
   EXPECT_EQ(create(100, none, answered(0, 100), none), refused);
   EXPECT_EQ(create(100, none, answered(-8005), none), refused);
+  EXPECT_EQ(create(100, none, answered(abi::kFile), none), slice_reason::kFileUnusable);
   EXPECT_EQ(create(100, none, cut_off(), none), unsettled) << "it may still be made";
   EXPECT_EQ(create(100, none, answered(0, 100), unreadable()), unsettled);
   EXPECT_EQ(create(100, none, cut_off(), unreadable()), unsettled);

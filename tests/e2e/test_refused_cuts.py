@@ -190,6 +190,21 @@ class DamagedFile(Refused):
         self.machine.wait_until(lambda: "doctor.recover.damaged" not in self.findings(), "it is gone")
         self.run_now("1024MiB")
 
+    def test_a_lock_that_is_no_file_and_a_line_that_is_cut_short_are_found(self):
+        """Without it both would count as sound, and every cut fail with a code that says nothing."""
+        self.wait_clean()
+        lock = self.machine.simulated / "run/vnpu_cfg_lock/vnpu_cfg_lock_flag"
+        lock.unlink(missing_ok=True)
+        lock.mkdir(parents=True)
+        self.machine.wait_until(lambda: "doctor.recover.lock" in self.findings(), "the lock is found")
+        subprocess.run(["bash", "-ec", self.findings()["doctor.recover.lock"]["command"]], check=True)
+        self.run_now("1024MiB")
+        (self.machine.simulated / "etc/vnpu.cfg").write_text(
+            "vnpu_config_recover:disable\n[vnpu-config start]\n"
+            "0:107:npu-smi set -t create-vnpu -i 7 -c 0 -f vir01\n[vnpu-config end]\n")
+        self.machine.wait_until(lambda: "doctor.recover.damaged" in self.findings(), "the line is found")
+        self.assertIn("line 3", self.findings()["doctor.recover.damaged"]["message"])
+
     def test_a_link_and_an_open_file_are_called_what_they_are(self):
         """Without it a sound file behind a link would be called damaged, and one that all may write be well."""
         path = self.machine.simulated / "etc/vnpu.cfg"
@@ -209,6 +224,23 @@ class DamagedFile(Refused):
         self.machine.wait_until(lambda: "doctor.recover.exposed" in self.findings(), "the mode is found")
         subprocess.run(["bash", "-ec", self.findings()["doctor.recover.exposed"]["command"]], check=True)
         self.machine.wait_until(lambda: "doctor.recover.exposed" not in self.findings(), "it is mended")
+
+
+class UnseenFault(Refused):
+    config = {**Refused.config, "slices": {"forbidRecover": False}}  # with the mode on the driver writes its file
+
+    def test_a_fault_that_no_look_shows_is_told_and_stops_no_longer_than_it_stands(self):
+        """Without it an NPU would stay uncut for ten minutes after its driver can write its file again."""
+        self.wait_clean()
+        in_the_way = self.machine.simulated / "etc/vnpu.cfg.new"  # the driver's own copy
+        in_the_way.mkdir()
+        job = self.submit("1024MiB")
+        self.machine.wait_until(lambda: "doctor.recover.unusable" in self.findings(), "the driver's word is told", 40)
+        self.assertIn("-8014", self.findings()["doctor.recover.unusable"]["message"])
+        self.assertIn(str(in_the_way.with_suffix("")), self.findings()["doctor.recover.unusable"]["command"])
+        in_the_way.rmdir()
+        self.assertEqual(self.machine.wait_for(job, "running", 30)["slice"]["template"], "vir01")
+        self.assertNotIn("doctor.recover.unusable", self.findings())
 
 
 if __name__ == "__main__":

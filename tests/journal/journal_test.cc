@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +120,29 @@ TEST_F(JournalTest, ASecondOwnerIsRefusedAndToldTheFirst) {
   EXPECT_EQ(second.error().reason, "journal.in_use");
   EXPECT_NE(second.error().message.find("process " + std::to_string(getpid())), std::string::npos);
   EXPECT_NE(second.error().message.find(directory_), std::string::npos);
+}
+
+// Without this, a daemon that is root would write its pid over the file that a link in the directory points
+// at, or a start wait for ever at a pipe.
+TEST_F(JournalTest, FollowsNoLinkAndWaitsAtNoPipe) {
+  write_file(file("target"), "kept");
+  std::filesystem::create_symlink(file("target"), file("LOCK"));
+  const auto linked = Journal::open(directory_);
+  ASSERT_FALSE(linked);
+  EXPECT_EQ(linked.error().message,
+            "cannot open " + file("LOCK") + ": it is a symbolic link, not a plain file");
+  EXPECT_NE(linked.error().hint.find("move away what stands in its place"), std::string::npos);
+  EXPECT_EQ(read_file(file("target")), "kept");
+  std::filesystem::remove(file("LOCK"));
+  ASSERT_EQ(mkfifo(file("VERSION").c_str(), 0600), 0);
+  const auto pipe = Journal::open(directory_);
+  ASSERT_FALSE(pipe);
+  EXPECT_EQ(pipe.error().to_string(),
+            "cannot open the journal: cannot open " + file("VERSION") + ": it is a pipe, not a plain file");
+  std::filesystem::remove(file("VERSION"));
+  std::filesystem::create_symlink(file("target"), file("VERSION.new"));
+  EXPECT_TRUE(Journal::open(directory_));
+  EXPECT_EQ(read_file(file("target")), "kept");
 }
 
 // Without this, the first start on a fresh machine would fail.

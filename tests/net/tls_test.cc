@@ -195,6 +195,11 @@ TEST_F(TlsTest, AClientTrustsOnlyWhomItIsTold) {
 
   options.ca_file = file("nothing.pem");
   EXPECT_EQ(HttpClient(options).request({}, milliseconds(5'000)).error().reason, "client.ca_file.unreadable");
+  options.ca_file = file("pipe");
+  ASSERT_EQ(mkfifo(options.ca_file.c_str(), 0600), 0);
+  const Error pipe = HttpClient(options).request({}, milliseconds(5'000)).error();
+  EXPECT_EQ(pipe.reason, "client.ca_file.unreadable");
+  EXPECT_NE(pipe.message.find("it is a pipe"), std::string::npos) << pipe.message;
 }
 
 // Without this, the certificate of one server would open every other.
@@ -466,6 +471,7 @@ TEST_F(TlsTest, RequestsThatComeEarlyAreKept) {
 TEST_F(TlsTest, WrongFilesAreNamedWithTheRemedy) {
   authority.issue(file("c2.pem"), file("k2.pem"), "DNS:localhost");
   std::ofstream(file("empty.pem")).flush();
+  ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);  // at which a start would wait for ever
   std::ofstream(file("text.pem")) << "no certificate\n";
   chmod(file("empty.pem").c_str(), 0600);
   chmod(file("text.pem").c_str(), 0600);
@@ -482,6 +488,8 @@ TEST_F(TlsTest, WrongFilesAreNamedWithTheRemedy) {
   for (const Case& wrong : {Case{"none.pem", "k.pem", "net.tls.unreadable", "none.pem"},
                             Case{"c.pem", "none.pem", "net.tls.unreadable", "none.pem"},
                             Case{".", "k.pem", "net.tls.unreadable", "certificate"},
+                            Case{"pipe", "k.pem", "net.tls.unreadable", "it is a pipe"},
+                            Case{"c.pem", "pipe", "net.tls.unreadable", "it is a pipe"},
                             Case{"empty.pem", "k.pem", "net.tls.certificate.invalid", "empty.pem"},
                             Case{"text.pem", "k.pem", "net.tls.certificate.invalid", "text.pem"},
                             Case{"c.pem", "text.pem", "net.tls.key.invalid", "text.pem"},

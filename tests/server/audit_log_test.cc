@@ -70,6 +70,22 @@ TEST_F(AuditLogTest, OneLineForEachUse) {
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
 }
 
+// Without this, a daemon that is root would write wherever a link in that place points.
+TEST_F(AuditLogTest, FollowsNoLinkAndTakesNoPipe) {
+  std::filesystem::create_directories(directory + "/log");
+  std::ofstream(directory + "/target") << "kept";
+  std::filesystem::create_symlink(directory + "/target", options.path);
+  const auto link = AuditLog::open(options);
+  ASSERT_FALSE(link);
+  EXPECT_EQ(link.error().reason, "audit.unwritable");
+  EXPECT_EQ(link.error().message,
+            "cannot write the audit log " + options.path + ": it is a symbolic link, not a plain file");
+  EXPECT_EQ(std::filesystem::file_size(directory + "/target"), 4U);
+  std::filesystem::remove(options.path);
+  ASSERT_EQ(mkfifo(options.path.c_str(), 0600), 0);
+  EXPECT_FALSE(AuditLog::open(options));
+}
+
 // Without this, the log would be a place to read tokens from, or to forge lines in.
 TEST_F(AuditLogTest, HoldsNoSecretAndNoForgedLine) {
   open()->record(entry("/v1/tokens/tgt_3_0123456789abcdef\"}\n{\"who\":\"uid 0"));

@@ -195,6 +195,9 @@ TEST_F(EventsApiTest, SayWhenTheCursorIsTooOldOrNotOurs) {
   const auto foreign = api.get("/v1/events?after=99999");
   EXPECT_EQ(foreign.status, 409);
   EXPECT_EQ(Api::reason(foreign), "events.cursor.ahead");
+  const auto page = api.get("/v1/history?after=99999");
+  EXPECT_EQ(page.status, 409);
+  EXPECT_EQ(Api::reason(page), "events.cursor.ahead");
   Reader reader(api, "/v1/events?after=3");
   EXPECT_TRUE(reader.has("job.ended"));
   reader.stop();

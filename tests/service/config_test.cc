@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <filesystem>
@@ -125,6 +126,36 @@ TEST(Config, AnEmptyFileIsTheDefaults) {
   EXPECT_FALSE(load_config("/nonexistent/x.yaml", "", true));
   EXPECT_FALSE(load_config("/", "", false)) << "a directory reads as empty";
   EXPECT_EQ(parse_config("cgroup: /a/b-c.slice\n", "f.yaml", "")->cgroup, "/a/b-c.slice");
+}
+
+// Without this, a slip in a path would fill the memory, or let the start wait for ever, instead of being
+// told.
+TEST(Config, ReadsNoFileWithoutEndAndNoPipe) {
+  const std::filesystem::path directory = std::filesystem::temp_directory_path() / "tg-config-endless";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  const std::string pipe = directory / "pipe";
+  const std::string large = directory / "large";
+  const std::string config = directory / "tangramd.yaml";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::ofstream(large) << std::string((1U << 20U) + 1, ' ');
+  const std::pair<std::string, std::string> cases[] = {
+      {"/dev/zero", "it is a device, not a plain file"},
+      {pipe, "it is a pipe, not a plain file"},
+      {large, "it is larger than 1MiB"},
+  };
+  for (const auto& [file, why] : cases) {
+    const auto alone = load_config(file, "", true);
+    ASSERT_FALSE(alone) << file;
+    EXPECT_EQ(alone.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(alone.error().message, "cannot read " + file + ": " + why);
+    std::ofstream(config) << "slices: {chips: " << file << "}\n";
+    const auto named = load_config(config, "", true);
+    ASSERT_FALSE(named) << file;
+    EXPECT_EQ(named.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(named.error().message, "slices.chips: cannot read " + file + ": " + why);
+  }
+  std::filesystem::remove_all(directory);
 }
 
 // Without this, an operator's chips would be named and not read, or a mistake in them be found when a job

@@ -127,6 +127,32 @@ TEST_F(CutRefusalsTest, AMendedFileOfTheDriverEndsIt) {
   EXPECT_FALSE(stands()) << "it went bad between two looks";
 }
 
+// Without it a fault of the driver's file that no look shows would keep the NPU uncut for minutes after it is
+// mended, and doctor be silent meanwhile.
+TEST_F(CutRefusalsTest, AFileThatTheDriverCannotUseNeverStandsUnseen) {
+  using State = RecoverFile::State;
+  DeviceScan scan = scan_of(SliceSupport::kUnknown);
+  scan.recover_file.state = State::kSound;
+  refusals_.looked(scan);
+  EXPECT_FALSE(refusals_.unusable_file(now_));
+  EXPECT_FALSE(keeps(slice_reason::kFileUnusable, 10 * CutRefusals::kInARowMost));
+  EXPECT_FALSE(stands());
+  ASSERT_TRUE(refusals_.unusable_file(now_));
+  EXPECT_EQ(refusals_.unusable_file(now_)->why, "as the test wants it");
+  EXPECT_FALSE(refusals_.unusable_file(now_ + minutes(10))) << "nobody has tried for long";
+  refusals_.made(3);
+  EXPECT_FALSE(refusals_.unusable_file(now_)) << "the file is the machine's";
+  scan.recover_file.state = State::kLockUnusable;
+  refusals_.looked(scan);
+  EXPECT_FALSE(keeps(slice_reason::kFileUnusable, CutRefusals::kInARowMost - 1));
+  EXPECT_TRUE(keeps(slice_reason::kFileUnusable, CutRefusals::kInARowMost));
+  EXPECT_TRUE(stands());
+  scan.recover_file.state = State::kSound;
+  refusals_.looked(scan);
+  EXPECT_FALSE(stands());
+  EXPECT_FALSE(refusals_.unusable_file(now_));
+}
+
 // Without it a right that was given would never be found, or be looked for too often.
 TEST_F(CutRefusalsTest, ItIsTriedAgainAfterPausesThatDouble) {
   for (const int pause : {10, 20, 40, 60, 60}) {

@@ -19,8 +19,9 @@ using wire::FindingView;
 using wire::Severity;
 
 std::vector<FindingView> find(const CutNode& node, const MachineWalls& walls = {},
-                              wire::Language language = wire::Language::kEnglish) {
-  return make_diagnosis(node.state, node.options, node.readings, walls, language).findings;
+                              wire::Language language = wire::Language::kEnglish,
+                              const DaemonTroubles& troubles = {}) {
+  return make_diagnosis(node.state, node.options, node.readings, walls, troubles, language).findings;
 }
 
 // The one finding that there is.
@@ -33,6 +34,21 @@ FindingView only(const CutNode& node, const MachineWalls& walls = {}) {
     EXPECT_FALSE(finding.command.empty()) << finding.code;
   }
   return findings.empty() ? FindingView() : findings.front();
+}
+
+// Without it a daemon that can accept nothing would pass for one that is well.
+TEST(Doctor, TellsThatTheJournalTakesNoRecords) {
+  const CutNode node;
+  DaemonTroubles troubles;
+  troubles.journal =
+      Error{Code::kUnavailable, "journal.append", "cannot append: disk is full", "", {}, nullptr};
+  const std::vector<FindingView> findings = find(node, {}, wire::Language::kEnglish, troubles);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].code, "doctor.journal");
+  EXPECT_EQ(findings[0].severity, Severity::kError);
+  EXPECT_THAT(findings[0].message, HasSubstr("takes no records"));
+  EXPECT_THAT(findings[0].message, HasSubstr("disk is full"));
+  EXPECT_THAT(findings[0].hint, HasSubstr("make room"));
 }
 
 // Without it an alarm would come from a machine that is well, and nobody would listen to the next one.
@@ -183,29 +199,48 @@ TEST(Doctor, FindsWhyADriverRefusesToCut) {
 TEST(Doctor, FindsADamagedOrClosedFileOfTheDriver) {
   CutNode node;
   RecoverFile& file = node.readings.recover_file;
-  file = {RecoverFile::State::kSound, "/etc/vnpu.cfg", {}, 0};
+  file = {RecoverFile::State::kSound, "/etc/vnpu.cfg", {}, 0, {}};
   EXPECT_TRUE(find(node).empty());
-  file = {RecoverFile::State::kDamaged, "/etc/vnpu.cfg", "its end is missing", 0};
+  file = {RecoverFile::State::kDamaged, "/etc/vnpu.cfg", "its end is missing", 0, {}};
   EXPECT_EQ(only(node).code, "doctor.recover.damaged");
   EXPECT_THAT(only(node).message, HasSubstr("/etc/vnpu.cfg, is damaged"));
   EXPECT_EQ(only(node).command, "mv /etc/vnpu.cfg /etc/vnpu.cfg.damaged");
-  file = {RecoverFile::State::kNotPlain, "/etc/vnpu.cfg", "/etc/vnpu.cfg is a symbolic link", 0};
+  file = {RecoverFile::State::kNotPlain, "/etc/vnpu.cfg", "/etc/vnpu.cfg is a symbolic link", 0, {}};
   EXPECT_EQ(only(node).code, "doctor.recover.not_plain");
   EXPECT_EQ(only(node).severity, Severity::kWarning) << "the driver may follow it";
   EXPECT_THAT(only(node).message, HasSubstr("/etc/vnpu.cfg is a symbolic link"));
   EXPECT_THAT(only(node).message, Not(HasSubstr("damaged")));
   EXPECT_EQ(only(node).command, "mv /etc/vnpu.cfg /etc/vnpu.cfg.away");
-  file = {RecoverFile::State::kExposed, "/etc/vnpu.cfg", "its mode is 0666", 0};
+  file = {RecoverFile::State::kExposed, "/etc/vnpu.cfg", "its mode is 0666", 0, {}};
   EXPECT_EQ(only(node).code, "doctor.recover.exposed");
   EXPECT_THAT(only(node).message, HasSubstr("its mode is 0666"));
   EXPECT_EQ(only(node).command, "chown 0 /etc/vnpu.cfg && chmod 600 /etc/vnpu.cfg");
-  file = {RecoverFile::State::kUnwritable, "/etc/vnpu.cfg", "Operation not permitted", EPERM};
+  file = {RecoverFile::State::kUnwritable, "/etc/vnpu.cfg", "Operation not permitted", EPERM, {}};
   EXPECT_EQ(only(node).code, "doctor.recover.unwritable");
   EXPECT_EQ(only(node).command, "chattr -i /etc/vnpu.cfg");
   file.error_number = EROFS;
   EXPECT_THAT(only(node).command, HasSubstr("remount,rw"));
   file.error_number = EACCES;
   EXPECT_EQ(only(node).command, "systemctl restart tangram");
+}
+
+// Without it an operator would read the driver's number, -8014, and find a file that looks well.
+TEST(Doctor, FindsAFileThatTheDriverAloneCannotUse) {
+  CutNode node;
+  RecoverFile& file = node.readings.recover_file;
+  file = {RecoverFile::State::kLockUnusable, "/etc/vnpu.cfg", "/run/x/flag is a directory", 0, "/run/x/flag"};
+  EXPECT_EQ(only(node).code, "doctor.recover.lock");
+  EXPECT_THAT(only(node).message, HasSubstr("/run/x/flag is a directory"));
+  EXPECT_EQ(only(node).command, "mv /run/x/flag /run/x/flag.away");
+  file = {RecoverFile::State::kSound, "/etc/vnpu.cfg", {}, 0, "/run/x/flag"};
+  node.readings.unusable_file = CutRefusal{std::string(slice_reason::kFileUnusable), "answered -8014"};
+  EXPECT_EQ(only(node).code, "doctor.recover.unusable");
+  EXPECT_EQ(only(node).severity, Severity::kError);
+  EXPECT_THAT(only(node).message, HasSubstr("cannot use its memory of slices, /etc/vnpu.cfg"));
+  EXPECT_THAT(only(node).message, HasSubstr("answered -8014"));
+  EXPECT_EQ(only(node).command, "ls -la /etc/vnpu.cfg* /run/x; df -h /etc /run/x; cat /etc/vnpu.cfg");
+  file.state = RecoverFile::State::kDamaged;
+  EXPECT_EQ(only(node).code, "doctor.recover.damaged") << "that says it already";
 }
 
 // Without it jobs would fail one after another on a machine that looks well.

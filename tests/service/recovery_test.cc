@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <map>
@@ -193,6 +194,11 @@ TEST(DiskFull, NothingCountsAndItGoesOnByItself) {
   EXPECT_THAT(refused.body, HasSubstr("store.unavailable"));
   EXPECT_THAT(refused.body, HasSubstr("no space left"));
   EXPECT_THAT(refused.body, HasSubstr("make room for the journal")) << "the hint of what is really wrong";
+  const auto is_found = [&] {
+    const auto findings = machine.service->diagnose(kOperator).findings;
+    return std::ranges::any_of(findings, [](const auto& one) { return one.code == "doctor.journal"; });
+  };
+  EXPECT_TRUE(is_found());
   EXPECT_FALSE(machine.cancel(job));
   EXPECT_FALSE(machine.view(job).state == JobState::kEnded);
   EXPECT_TRUE(machine.world.process({job, 1})->stops.empty());
@@ -203,6 +209,7 @@ TEST(DiskFull, NothingCountsAndItGoesOnByItself) {
   machine.store.set_full(false);
   ASSERT_TRUE(machine.reaches(job, JobState::kEnded));
   EXPECT_EQ(machine.view(job).outcome, Outcome::kSucceeded);
+  EXPECT_FALSE(is_found());
   // The number of the refused job is free again.
   EXPECT_EQ(machine.job("team-a", 1), "j-2");
 }

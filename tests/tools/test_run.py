@@ -4,9 +4,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -91,6 +93,11 @@ class RunsAlready(unittest.TestCase):
         self.assertIn("runs already", self.run_script())
         self.assertEqual([self.pid("tangramd"), self.pid("ascendsimd")], pids)
 
+        self.assertNotIn("was edited since", self.run_script())
+        with (self.root / "tangramd.yaml").open("a") as configuration:
+            configuration.write("# mine\n")
+        self.assertIn("was edited since", self.run_script())
+
         job = self.tangram("submit", "--tenant", "inference", "--", "sleep", "600").strip()
         self.make_newer("tangramd")
         self.assertIn("the daemon that runs is of an older build", self.run_script())
@@ -108,6 +115,21 @@ class RunsAlready(unittest.TestCase):
         self.tangram("wait", job, "--timeout", "1m", check=False)  # ends as the job did
         self.run_script()
         self.assertEqual(self.runs("ascendsimd"), (self.bin / "ascendsimd").read_bytes())
+
+    def test_a_daemon_that_was_killed_is_started_alone(self):
+        """Without it whoever tries what the README says of kill -9 would see every job end: the machine was started anew, too."""
+        self.run_script()
+        machine = self.pid("ascendsimd")
+        job = self.tangram("submit", "--tenant", "inference", "--", "sleep", "600").strip()
+        end = time.monotonic() + 60
+        while json.loads(self.tangram("describe", job, "-o", "json"))["state"] != "running" and time.monotonic() < end:
+            time.sleep(0.2)
+        os.kill(self.pid("tangramd"), signal.SIGKILL)
+        self.assertIn("the daemon does not: jobs go on", self.run_script())
+        self.assertEqual(self.pid("ascendsimd"), machine)
+        described = json.loads(self.tangram("describe", job, "-o", "json"))
+        self.assertEqual((described["state"], described["attempt"]), ("running", 1))
+        self.tangram("cancel", job)
 
     def test_a_slow_start_is_waited_for(self):
         """Without it a busy machine, on which a process takes its time to become the program, would be told that it died."""

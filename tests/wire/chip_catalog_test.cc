@@ -133,6 +133,21 @@ TEST(ChipCatalog, NothingAndTwiceAreMistakes) {
   EXPECT_EQ(read_chips(all + one, "chips.yaml").error().reason, "chip.repeated");
 }
 
+// Without this, a start would take seconds to say the same of every chip.
+TEST(ChipCatalog, StopsAfterAFewChipsThatCanBeCutInTooManyWays) {
+  std::string templates;
+  for (int i = 0; i < 16; ++i) templates += "{name: t" + std::to_string(i) + ", aiCores: 1, memory: 1GiB}, ";
+  std::string text = "apiVersion: tangram.dev/v1\nkind: ChipCatalog\nchips:\n";
+  for (int i = 0; i < 40; ++i) {
+    text += "  - {name: c" + std::to_string(i) + ", match: {chips: [x]}, aiCores: 16, templates: [" +
+            templates + "]}\n";
+  }
+  const auto chips = read_chips(text, "chips.yaml");
+  ASSERT_FALSE(chips);
+  EXPECT_THAT(chips.error().message, HasSubstr("chip \"c2\" can be cut in more than"));
+  EXPECT_THAT(chips.error().message, Not(HasSubstr("more problems")));
+}
+
 // Without this, the example that operators copy could be wrong.
 TEST(ChipCatalog, TheDocumentedExampleIsRead) {
   const std::ifstream file(TANGRAM_SOURCE_DIR "/docs/slices.md");

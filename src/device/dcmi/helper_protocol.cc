@@ -98,7 +98,7 @@ class Decoder {
   }
   void item(Operation& operation) { enumerator(operation, Operation::kSetDeviceShare); }
   void item(AnswerKind& kind) { enumerator(kind, AnswerKind::kFailed); }
-  void item(RecoverFile::State& state) { enumerator(state, RecoverFile::State::kExposed); }
+  void item(RecoverFile::State& state) { enumerator(state, RecoverFile::State::kLockUnusable); }
   void item(std::string& text) {
     const std::size_t size = count(kTextBytesMax);
     if (rest_.size() < size) return spoil();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -19,7 +20,8 @@ namespace {
 constexpr std::string_view kModePrefix = "vnpu_config_recover:";
 constexpr std::string_view kStart = "[vnpu-config start]";
 constexpr std::string_view kEnd = "[vnpu-config end]";
-constexpr std::string_view kCommand = "npu-smi set -t create-vnpu ";
+constexpr std::string_view kCommand = "npu-smi set -t create-vnpu -i ";
+constexpr std::size_t kTemplateNameMost = 31;
 constexpr std::chrono::milliseconds kLockPause{10};
 
 class Descriptor {
@@ -58,12 +60,27 @@ std::string_view folder_of(std::string_view path) {
 
 // ---- the text
 
+bool take(std::string_view& rest, std::string_view text) {
+  if (!rest.starts_with(text)) return false;
+  rest.remove_prefix(text.size());
+  return true;
+}
+
 std::optional<std::uint32_t> take_number(std::string_view& rest) {
   std::uint32_t number = 0;
   const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  if (failed != std::errc() || end == rest.data() + rest.size() || *end != ':') return std::nullopt;
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
+  if (failed != std::errc()) return std::nullopt;
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
   return number;
+}
+
+bool take_template(std::string_view& rest) {
+  const std::size_t end = rest.find(' ');
+  if (end == std::string_view::npos || end == 0 || end > kTemplateNameMost) return false;
+  const std::string_view name = rest.substr(0, end);
+  rest.remove_prefix(end);
+  return std::ranges::all_of(
+      name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.'; });
 }
 
 struct Slice {
@@ -73,11 +90,18 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-// "0:100:npu-smi set -t create-vnpu -i 7 -c 0 -f vir04 -v 100"
+// "0:100:npu-smi set -t create-vnpu -i 7 -c 0 -f vir04 -v 100", perhaps with " -g 2". The whole of it: the
+// vendor's library refuses the file for a line that is cut short, and a boot runs what is behind one.
 std::optional<Slice> slice_of(std::string_view line) {
   const auto physical_id = take_number(line);
-  const auto id = physical_id ? take_number(line) : std::nullopt;
-  if (!id || !line.starts_with(kCommand)) return std::nullopt;
+  if (!physical_id || !take(line, ":")) return std::nullopt;
+  const auto id = take_number(line);
+  if (!id || !take(line, ":") || !take(line, kCommand)) return std::nullopt;
+  if (!take_number(line) || !take(line, " -c ") || !take_number(line)) return std::nullopt;
+  if (!take(line, " -f ") || !take_template(line)) return std::nullopt;
+  if (!take(line, " -v ") || !take_number(line)) return std::nullopt;
+  if (take(line, " -g ") && !take_number(line)) return std::nullopt;
+  if (!line.empty()) return std::nullopt;
   return Slice{*physical_id, *id};
 }
 
@@ -147,8 +171,13 @@ Result<void> replace_file(const std::string& path, const struct stat& status, st
 // file (F_OFD_SETLK) excludes it all the same, and stays when that library, in this very process, closes a
 // descriptor of its own.
 Result<Descriptor> take_lock(const std::string& path, short kind, std::chrono::milliseconds patience) {
-  Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!lock.valid() && errno == ELOOP) return not_plain(path + " is a symbolic link");
+  if (!lock.valid() && errno == EISDIR) return not_plain(path + " is a directory");
   if (!lock.valid()) return unwritable(path, errno);
+  struct stat status{};
+  if (fstat(lock.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return not_plain(path + " is no plain file");
   const auto end = std::chrono::steady_clock::now() + patience;
   struct flock whole{};
   whole.l_type = kind;
@@ -174,8 +203,10 @@ std::string exposure_of(const struct stat& status) {
   return std::string("its mode is ") + mode.data();
 }
 
+// Also a link that leads nowhere.
 bool exists(const std::string& path) {
-  return access(path.c_str(), F_OK) == 0 || errno != ENOENT;
+  struct stat status{};
+  return lstat(path.c_str(), &status) == 0 || errno != ENOENT;
 }
 
 // Why the file, or a new one in its folder, cannot be written; 0: it can be.
@@ -224,21 +255,25 @@ RecoverFile look_at_recover_file(const RecoverPlaces& places) {
   const auto content = read_file(places.file);
   if (!content) {
     const Error& error = content.error();
-    if (error.reason == "device.recover.damaged") return {RecoverFile::State::kDamaged, {}, error.message, 0};
+    if (error.reason == "device.recover.damaged")
+      return {RecoverFile::State::kDamaged, {}, error.message, 0, {}};
     if (error.reason == "device.recover.not_plain")
-      return {RecoverFile::State::kNotPlain, {}, error.message, 0};
-    return {RecoverFile::State::kUnwritable, {}, error.message, EACCES};
+      return {RecoverFile::State::kNotPlain, {}, error.message, 0, {}};
+    return {RecoverFile::State::kUnwritable, {}, error.message, EACCES, {}};
   }
   if (const auto& there = *content) {
     if (const auto text = without_slice(there->text, 0, 0); !text)
-      return {RecoverFile::State::kDamaged, {}, text.error().message, 0};
+      return {RecoverFile::State::kDamaged, {}, text.error().message, 0, {}};
   }
   if (const int error_number = write_error(places.file, content->has_value())) {
-    return {RecoverFile::State::kUnwritable, {}, errno_text(error_number), error_number};
+    return {RecoverFile::State::kUnwritable, {}, errno_text(error_number), error_number, {}};
   }
+  // Without its folder nothing is wrong: the vendor's library makes it.
+  if (!lock && exists(places.lock))
+    return {RecoverFile::State::kLockUnusable, {}, lock.error().message, 0, {}};
   if (const auto& there = *content) {
     if (std::string why = exposure_of(there->status); !why.empty())
-      return {RecoverFile::State::kExposed, {}, std::move(why), 0};
+      return {RecoverFile::State::kExposed, {}, std::move(why), 0, {}};
   }
   seen.state = RecoverFile::State::kSound;
   return seen;

@@ -59,6 +59,11 @@ tl::unexpected<Error> refused_create(const SliceOrder& order, const HelperAnswer
                                      const DeviceSlicing& after) {
   const std::string text = npu_text(order.physical_id) + " was not cut into a " + order.template_name + ": " +
                            answer_text(answer) + "; " + free_text(after.free);
+  if (answer.kind != AnswerKind::kDone && answer.code == abi::kFile) {
+    return failed(Code::kFailedPrecondition, slice_reason::kFileUnusable, text,
+                  "the driver cannot use the file in which it remembers slices, or its lock: tangram doctor "
+                  "says more");
+  }
   const TemplateNeed need = need_of(order.template_name);
   const auto lacks = [](const Sample<std::int32_t>& free, std::int32_t wanted) {
     return free.valid && free.value < wanted;

@@ -1,14 +1,10 @@
 #include "kube/api/config.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <utility>
 
+#include "base/plain_file.h"
 #include "base/quote.h"
 
 namespace tangram::kube {
@@ -28,13 +24,6 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-tl::unexpected<Error> unreadable(const std::string& path, int number) {
-  Error error = system_error("cannot read " + path, number);
-  error.reason = "kube.config.unreadable";
-  error.hint = "check the path and who may read it";
-  return fail(std::move(error));
-}
-
 tl::unexpected<Error> not_in_cluster(const std::string& why) {
   return fail(Code::kFailedPrecondition, "kube.config.not_in_cluster",
               "this process does not run in a Pod: " + why,
@@ -50,19 +39,12 @@ std::string ClusterConfig::server() const {
 }
 
 Result<std::string> read_small_file(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return unreadable(path, errno);
-  std::string text;
-  std::array<char, 16'384> piece{};
-  ssize_t count = 0;
-  while ((count = read(fd, piece.data(), piece.size())) > 0 && text.size() <= kFileBytesMax) {
-    text.append(piece.data(), static_cast<std::size_t>(count));
-  }
-  const int number = errno;
-  close(fd);
-  if (count < 0) return unreadable(path, number);
-  if (text.size() > kFileBytesMax) return unreadable(path, EFBIG);
-  return text;
+  auto file = read_plain_file("cannot read " + path, path, kFileBytesMax);
+  if (file) return std::move(file->text);
+  Error error = std::move(file).error();
+  error.reason = "kube.config.unreadable";
+  error.hint = "check the path and who may read it";
+  return fail(std::move(error));
 }
 
 Result<ClusterConfig> in_cluster_config(const std::string& directory) {
