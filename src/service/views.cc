@@ -313,10 +313,11 @@ Error job_ended(JobId job, const EndedJob& ended) {
           nullptr};
 }
 
-wire::WhyView make_settled_why(wire::JobView job, std::int64_t queue_length, Language language) {
+wire::WhyView make_settled_why(wire::JobView job, bool is_cancelled, std::int64_t queue_length,
+                               Language language) {
   wire::WhyView why;
   why.queue_length = queue_length;
-  why.verdict = wire::make_verdict(job, language);
+  why.verdict = wire::make_verdict(job, is_cancelled, language);
   why.job = std::move(job);
   return why;
 }
