@@ -38,7 +38,7 @@ FindingView only(const CutNode& node, const MachineWalls& walls = {}) {
 
 // Without it a daemon that can accept nothing would pass for one that is well.
 TEST(Doctor, TellsThatTheJournalTakesNoRecords) {
-  CutNode node;
+  const CutNode node;
   DaemonTroubles troubles;
   troubles.journal =
       Error{Code::kUnavailable, "journal.append", "cannot append: disk is full", "", {}, nullptr};
