@@ -35,7 +35,8 @@ void look_at(const HelperAnswer& answer) {
   const auto now = std::chrono::steady_clock::time_point();
   if (answer.identity.phy_id.valid) {
     DeviceNpu npu = device::entry_of({0, 0}, answer.identity);
-    device::fill_telemetry(answer.telemetry, now, npu);
+    device::fill_health(answer.telemetry, npu);
+    device::fill_use(answer.telemetry, now, npu);
     npu.slicing = device::slicing_of(answer.slicing, now);
     require_printable(npu.chip);
     require_printable(npu.mcu_version);
@@ -156,7 +157,10 @@ void check_library(Input& input) {
   HelperAnswer answer;
   answer.kind = device::AnswerKind::kDone;
   answer.identity = reader.identify({0, 0});
-  answer.telemetry = reader.read({0, 0});
+  answer.telemetry = reader.read_use({0, 0});
+  const device::NpuTelemetry health = reader.read_health({0, 0});
+  answer.telemetry.health = health.health;
+  answer.telemetry.error_codes = health.error_codes;
   answer.slicing = slices.read({0, 0});
   answer.driver_version = reader.driver_version().value;
   answer.numbers = reader.cards().value;

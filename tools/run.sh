@@ -227,6 +227,9 @@ start() {
     else
       write_environment
       echo "run: Tangram runs already; make stop ends it"
+      if [ "$root/tangramd.yaml" -nt "$root/tangramd.pid" ]; then
+        echo "run: $root/tangramd.yaml was edited since it was started, and holds after make stop and make run"
+      fi
     fi
   else
     start_all

@@ -312,9 +312,10 @@ Result<void> Service::start() {
   impl_->introduce();
   TG_TRY_VOID(impl_->attempts.recover());
   impl_->slices.start();
-  impl_->leases.recover();
   impl_->watch.start();
   impl_->check_catalogue();
+  // Their grace begins: after the first look, which may take long, because until then nobody is answered.
+  impl_->leases.recover();
   impl_->writer.start();
   impl_->sweep();
   impl_->started = true;

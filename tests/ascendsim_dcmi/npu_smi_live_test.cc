@@ -38,6 +38,17 @@ TEST(NpuSmiLive, SaysThatTheDriverIsAway) {
   EXPECT_EQ(info.exit_code, -9005 & 0xFF);
 }
 
+// Without it an NPU that hangs would keep an operator from cutting and looking at all others.
+TEST(NpuSmiLive, AsksNothingOfOtherCardsThanTheOneThatIsNamed) {
+  const SimulatedMachine machine;
+  machine.control({"hang", "5"});
+  EXPECT_THAT(machine.npu_smi({"info", "-t", "usages", "-i", "6"}).output, HasSubstr("NPU ID"));
+  EXPECT_THAT(machine.npu_smi({"set", "-t", "create-vnpu", "-i", "6", "-c", "0", "-f", "vir05_1c_8g"}).output,
+              HasSubstr("OK"));
+  machine.control({"slow", "5", "0"});
+  EXPECT_THAT(machine.npu_smi({"info"}).output, HasSubstr("| 5 "));
+}
+
 // Without it a wrong card would be answered with another one's data, or with silence.
 TEST(NpuSmiLive, RefusesWhatDoesNotExist) {
   const SimulatedMachine machine;

@@ -180,6 +180,41 @@ TEST_F(DcmiDevicesTest, HungNpuIsUnknownAndTheOthersStayReadable) {
   EXPECT_THAT(all[0].health_note, IsEmpty());
 }
 
+// Without it a driver that is slow, as one under load is, would make every NPU unusable: each call has its
+// time, and a look at an NPU is many calls.
+TEST_F(DcmiDevicesTest, SlowCallsAreNoHang) {
+  options_.call_deadline = milliseconds(400);
+  switch_on("slow_ms", "90");
+  open(FAKE_GOOD);
+  const auto all = npus();
+  ASSERT_THAT(all, SizeIs(4));
+  for (const DeviceNpu& npu : all) {
+    EXPECT_EQ(npu.health, Health::kOk) << npu.health_note;
+    EXPECT_TRUE(npu.power_milliwatt.valid);
+  }
+}
+
+// Without it the use of the first NPUs would take the time in which the others could have shown that they are
+// well.
+TEST_F(DcmiDevicesTest, HealthIsAskedBeforeUse) {
+  open(FAKE_GOOD);
+  ASSERT_THAT(npus(), SizeIs(4));
+  options_.init_deadline = milliseconds(1'000);
+  options_.scan_budget = milliseconds(3'000);
+  open(FAKE_GOOD);
+  ASSERT_THAT(npus(), SizeIs(4));
+  switch_on("slow_ms", "150");
+  const auto all = npus();
+  ASSERT_THAT(all, SizeIs(4));
+  int used = 0;
+  for (const DeviceNpu& npu : all) {
+    EXPECT_EQ(npu.health, Health::kOk) << npu.health_note;
+    EXPECT_TRUE(npu.memory_total.valid) << "as last known";
+    used += npu.power_milliwatt.valid ? 1 : 0;
+  }
+  EXPECT_LT(used, 4);
+}
+
 // Without it a card that cannot even say how many chips it has would hide all cards.
 TEST_F(DcmiDevicesTest, HungCardKeepsItsNpusAndTheOthersStayReadable) {
   open(FAKE_GOOD);

@@ -1,7 +1,7 @@
 // A libdcmi.so with canned cards, for the tests of src/device. Built three times: as it should be, without
 // half of its symbols (FAKE_BARE), and answering nonsense (FAKE_GARBAGE). Files in $FAKE_DCMI_DIR switch
 // faults on and off while it runs: init_fails, lost (whoever initialised before it appeared), hang_<card>,
-// crash_<card>, ill_<card>.
+// crash_<card>, ill_<card>, slow_ms (how long each call about an NPU takes).
 //
 // Cards 0 and 3 carry one NPU, card 7 two NPUs and an MCU. Physical ids 0, 1, 4, 5; logic ids 0 to 3.
 #include <unistd.h>
@@ -24,6 +24,7 @@ bool lost_at_init = false;
 
 // 0, or the code that every call about this device answers.
 int refuse(int card, int device) {
+  usleep(static_cast<useconds_t>(fake::number_of("slow_ms", 0)) * 1000);
   if (switched_on("lost") && !lost_at_init) return -8012;
   for (const Npu& npu : kNpus) {
     if (npu.card == card && npu.device == device) return 0;

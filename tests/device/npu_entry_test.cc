@@ -14,7 +14,8 @@ DeviceNpu with_health(Field<std::uint32_t> health) {
   NpuTelemetry telemetry;
   telemetry.health = health;
   DeviceNpu entry;
-  fill_telemetry(telemetry, {}, entry);
+  fill_health(telemetry, entry);
+  fill_use(telemetry, {}, entry);
   return entry;
 }
 
@@ -56,7 +57,8 @@ TEST(NpuEntry, LongListOfErrorCodesIsCut) {
   telemetry.error_codes =
       Field<std::vector<std::uint32_t>>::known(std::vector<std::uint32_t>(20, 0x80E01801U));
   DeviceNpu entry;
-  fill_telemetry(telemetry, {}, entry);
+  fill_health(telemetry, entry);
+  fill_use(telemetry, {}, entry);
   EXPECT_THAT(entry.health_note, HasSubstr("and 12 more"));
 }
 

@@ -423,8 +423,19 @@ FakeDevices::FakeDevices(int npus) {
   }
 }
 
-Result<DeviceScan> FakeDevices::scan() {
+void FakeDevices::set_scan_time(std::chrono::milliseconds time) {
   const std::lock_guard lock(mutex_);
+  scan_time_ = time;
+}
+
+Result<DeviceScan> FakeDevices::scan() {
+  std::unique_lock lock(mutex_);
+  if (scan_time_.count() > 0) {
+    const std::chrono::milliseconds time = scan_time_;
+    lock.unlock();
+    std::this_thread::sleep_for(time);
+    lock.lock();
+  }
   ++scans_;
   if (away_) return fail(Code::kUnavailable, "device.away", "the driver does not answer");
   DeviceScan scan;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -160,6 +161,7 @@ class FakeDevices final : public Devices {
 
   void set_driver(const std::string& version, const DriverStanding& standing);
   void set_away(bool away);
+  void set_scan_time(std::chrono::milliseconds time);  // that each scan takes
   void set_npu(const DeviceNpu& npu);  // in the place of the one with its physical id
   // No slice can be cut of these NPUs, for a reason of slice_reason.
   void refuse_create(const std::set<std::uint32_t>& physical_ids,
@@ -189,6 +191,7 @@ class FakeDevices final : public Devices {
   bool slices_recover_ = true;
   bool for_containers_ = true;
   bool away_ = false;
+  std::chrono::milliseconds scan_time_{0};
   int scans_ = 0;
 };
 

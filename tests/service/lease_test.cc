@@ -221,6 +221,18 @@ TEST_F(LeaseTest, AfterARestartOnlyThoseTakenUpAgainLiveOn) {
   }
 }
 
+// Without this, a slow driver would take every lease at a restart: the grace would be over before anybody is answered.
+TEST_F(LeaseTest, TheGraceBeginsWhenTheServiceDoes) {
+  const HeldLease lease = taken("team-a", 1);
+  machine.crash();
+  machine.devices.set_scan_time(std::chrono::milliseconds(3 * machine.options.lease_grace_ms));
+  machine.start();
+  machine.devices.set_scan_time(std::chrono::milliseconds(0));
+  const auto again = machine.service->hold(kOperator, id(lease), lease.token, kLocal);
+  ASSERT_TRUE(again) << again.error().to_string();
+  EXPECT_EQ(machine.view(id(lease)).state, JobState::kRunning);
+}
+
 // Without this, a snapshot would forget that a lease is one, or who may take it up again.
 TEST_F(LeaseTest, SurvivesInASnapshotAlone) {
   const HeldLease lease = taken("team-a", 1);

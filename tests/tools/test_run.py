@@ -93,6 +93,11 @@ class RunsAlready(unittest.TestCase):
         self.assertIn("runs already", self.run_script())
         self.assertEqual([self.pid("tangramd"), self.pid("ascendsimd")], pids)
 
+        self.assertNotIn("was edited since", self.run_script())
+        with (self.root / "tangramd.yaml").open("a") as configuration:
+            configuration.write("# mine\n")
+        self.assertIn("was edited since", self.run_script())
+
         job = self.tangram("submit", "--tenant", "inference", "--", "sleep", "600").strip()
         self.make_newer("tangramd")
         self.assertIn("the daemon that runs is of an older build", self.run_script())

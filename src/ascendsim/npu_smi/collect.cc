@@ -167,7 +167,7 @@ Card read_card(int id) {
 
 }  // namespace
 
-int collect(Snapshot* snapshot) {
+int collect(Snapshot* snapshot, std::optional<int> only) {
   if (const int code = dcmi_init(); code != DCMI_OK) return code;
   std::array<char, 256> version{};
   if (dcmi_get_driver_version(version.data(), version.size()) == DCMI_OK) snapshot->version = version.data();
@@ -175,7 +175,14 @@ int collect(Snapshot* snapshot) {
   int count = 0;
   if (const int code = dcmi_get_card_list(&count, ids.data(), DCMI_MAX_CARD_NUM); code != DCMI_OK)
     return code;
-  for (int i = 0; i < count; ++i) snapshot->cards.push_back(read_card(ids[static_cast<std::size_t>(i)]));
+  for (int i = 0; i < count; ++i) {
+    const int id = ids[static_cast<std::size_t>(i)];
+    if (!only || id == *only) {
+      snapshot->cards.push_back(read_card(id));
+    } else {
+      snapshot->cards.emplace_back().id = id;
+    }
+  }
   return DCMI_OK;
 }
 

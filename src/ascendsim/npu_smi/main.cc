@@ -70,7 +70,8 @@ Answer query(const Snapshot& snapshot, const Options& options) {
 Answer answer(const Options& options) {
   if (options.action == Action::kHelp) return {usage(), 0};
   Snapshot snapshot;
-  if (const int code = collect(&snapshot); code != DCMI_OK) {
+  const bool is_of_one = options.action == Action::kQuery || options.action == Action::kSet;
+  if (const int code = collect(&snapshot, is_of_one ? options.card : std::nullopt); code != DCMI_OK) {
     std::string text = "DrvMngGetConsoleLogLevel failed. (ret=4)\n";
     if (code == DCMI_ERR_CODE_RESOURCE_OCCUPIED) {
       print(text, "dcmi model initialized failed, because the device is used. ret is %d\n", code);

@@ -126,8 +126,11 @@ HelperAnswer serve(const HelperRequest& request, std::optional<Vendor>& vendor) 
     case Operation::kIdentify:
       answer.identity = vendor->reader.identify(request.address);
       break;
-    case Operation::kRead:
-      answer.telemetry = vendor->reader.read(request.address);
+    case Operation::kReadHealth:
+      answer.telemetry = vendor->reader.read_health(request.address);
+      break;
+    case Operation::kReadUse:
+      answer.telemetry = vendor->reader.read_use(request.address);
       break;
     case Operation::kReadSlices:
       answer.slicing = vendor->slices.read(request.address);

@@ -145,12 +145,14 @@ HelperProcess::~HelperProcess() {
   stuck_pids().push_back(pid_);
 }
 
-Result<HelperAnswer> HelperProcess::call(const HelperRequest& request, Deadline deadline) {
+Result<HelperAnswer> HelperProcess::call(const HelperRequest& request, std::chrono::milliseconds each,
+                                         Deadline deadline) {
   under_way_.clear();
   TG_ASSERT(pid_ != kReaped, "a helper that has ended is not called again");
   if (!write_frame(channel_, encode(request))) return died();
   for (int frames = 0; frames < kFramesMax; ++frames) {
-    TG_TRY(const std::string frame, read_frame_before(deadline));
+    TG_TRY(const std::string frame,
+           read_frame_before(std::min(deadline, std::chrono::steady_clock::now() + each)));
     TG_TRY(HelperAnswer answer, decode_answer(frame));
     if (answer.kind != AnswerKind::kCalling) return answer;
     under_way_ = std::move(answer.text);

@@ -25,10 +25,10 @@ class HelperProcess {
   HelperProcess& operator=(const HelperProcess&) = delete;
   ~HelperProcess();
 
-  // The answer is of kind kDone or kFailed. Errors: kDeadlineExceeded ("device.call.hung") naming the vendor
-  // call under way; kUnavailable ("device.helper.died") naming the signal; kDataLoss for nonsense on the
-  // channel.
-  Result<HelperAnswer> call(const HelperRequest& request, Deadline deadline);
+  // The answer is of kind kDone or kFailed. Each vendor call may take `each`, all together until `deadline`.
+  // Errors: kDeadlineExceeded ("device.call.hung") naming the vendor call under way; kUnavailable
+  // ("device.helper.died") naming the signal; kDataLoss for nonsense on the channel.
+  Result<HelperAnswer> call(const HelperRequest& request, std::chrono::milliseconds each, Deadline deadline);
 
   pid_t pid() const { return pid_; }
 

@@ -26,7 +26,8 @@ enum class Operation : std::uint8_t {
   kListCards,    // -> numbers = card ids, driver_version
   kListDevices,  // card -> numbers = device ids that are NPUs
   kIdentify,     // card, device -> identity
-  kRead,         // card, device -> telemetry
+  kReadHealth,   // card, device -> telemetry: health and error codes
+  kReadUse,      // card, device -> telemetry: all the rest
   kReadSlices,   // card, device -> slicing
   kReadModes,    // texts = {machine root}, none: the recover file is not looked at -> modes
   kTakeEvents,   // -> events

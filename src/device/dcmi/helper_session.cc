@@ -47,8 +47,13 @@ bool HelperSession::renew(std::chrono::milliseconds age, Deadline end) {
 }
 
 Result<HelperAnswer> HelperSession::ask(const HelperRequest& request, std::chrono::milliseconds deadline) {
+  return ask(request, deadline, deadline);
+}
+
+Result<HelperAnswer> HelperSession::ask(const HelperRequest& request, std::chrono::milliseconds each,
+                                        std::chrono::milliseconds deadline) {
   TG_ASSERT(helper_, "ensure() comes before a question");
-  auto answer = helper_->call(request, Clock::now() + deadline);
+  auto answer = helper_->call(request, each, Clock::now() + deadline);
   if (!answer) {
     log::warn("dcmi: " + answer.error().to_string() + " (card " + std::to_string(request.address.card) +
               ", chip " + std::to_string(request.address.device) + "); the helper is replaced");
@@ -70,7 +75,7 @@ Result<std::unique_ptr<HelperProcess>> HelperSession::open(Deadline end) {
   request.texts = options_.library_path.empty() ? default_library_paths()
                                                 : std::vector<std::string>{options_.library_path};
   TG_TRY(const HelperAnswer answer,
-         helper->call(request, std::min(end, Clock::now() + options_.init_deadline)));
+         helper->call(request, options_.init_deadline, std::min(end, Clock::now() + options_.init_deadline)));
   if (answer.kind == AnswerKind::kFailed && answer.code == 0) {
     return fail(Code::kUnavailable, "device.library.missing", answer.text,
                 "install the Ascend driver, or name its libdcmi.so in the configuration");

@@ -27,6 +27,9 @@ class HelperSession {
 
   // One question, of a helper that runs. After an error it is gone.
   Result<HelperAnswer> ask(const HelperRequest& request, std::chrono::milliseconds deadline);
+  // The same where each vendor call may take `each`.
+  Result<HelperAnswer> ask(const HelperRequest& request, std::chrono::milliseconds each,
+                           std::chrono::milliseconds deadline);
 
   // Puts a new helper in the place of one older than `age`, once the new one works. True if it did.
   bool renew(std::chrono::milliseconds age, Deadline end);

@@ -94,9 +94,12 @@ DeviceNpu entry_of(NpuAddress at, const NpuIdentity& identity) {
   return entry;
 }
 
-void fill_telemetry(const NpuTelemetry& telemetry, Time at, DeviceNpu& entry) {
+void fill_health(const NpuTelemetry& telemetry, DeviceNpu& entry) {
   entry.health = health_of(telemetry.health);
   entry.health_note = note_of(telemetry, entry.health);
+}
+
+void fill_use(const NpuTelemetry& telemetry, Time at, DeviceNpu& entry) {
   entry.memory_total = bytes_of(telemetry.memory_total_bytes, at);
   entry.memory_used = bytes_of(telemetry.memory_used_bytes, at);
   entry.ai_core_percent = sample_of<std::int32_t>(telemetry.aicore_percent, at);

@@ -13,10 +13,11 @@ namespace tangram::device {
 // Needs a valid phy_id.
 DeviceNpu entry_of(NpuAddress at, const NpuIdentity& identity);
 
-// Adds the changing parts. A health that is not ok, or not known, comes with a note that says why. `at`:
-// when the answer came.
-void fill_telemetry(const NpuTelemetry& telemetry, std::chrono::steady_clock::time_point at,
-                    DeviceNpu& entry);
+// Of an answer about the health. One that is not ok, or not known, comes with a note that says why.
+void fill_health(const NpuTelemetry& telemetry, DeviceNpu& entry);
+
+// Of an answer about the use. `at`: when it came.
+void fill_use(const NpuTelemetry& telemetry, std::chrono::steady_clock::time_point at, DeviceNpu& entry);
 
 // True if the whole answer says that the driver behind the library is gone, and not merely one reading.
 bool is_driver_lost(const NpuTelemetry& telemetry);

@@ -15,6 +15,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kEventsMax = 1024;
+constexpr int kSlowCalls =
+    4;  // a question is several vendor calls; so many of them may take their whole time
 
 void add_note(const std::string& note, DeviceSlicing& slicing) {
   if (!note.empty()) slicing.note += (slicing.note.empty() ? "" : "; ") + note;
@@ -65,6 +67,7 @@ Result<DeviceScan> NpuScanner::look(Deadline end) {
   std::sort(scan.npus.begin(), scan.npus.end(),
             [](const DeviceNpu& a, const DeviceNpu& b) { return a.physical_id < b.physical_id; });
   for (DeviceNpu& entry : scan.npus) {
+    read_use(end, entry);
     judge_board(entry);
     read_slicing(end, entry);
   }
@@ -83,7 +86,8 @@ void NpuScanner::forget_helper() {
 }
 
 Result<HelperAnswer> NpuScanner::ask(Operation operation, NpuAddress at, std::vector<std::string> texts) {
-  return session_.ask(HelperRequest{operation, at, std::move(texts), 0}, options_.call_deadline);
+  return session_.ask(HelperRequest{operation, at, std::move(texts), 0}, options_.call_deadline,
+                      kSlowCalls * options_.call_deadline);
 }
 
 // A question that the rest of the look can do without, if there is time for it and it did not hang lately.
@@ -220,17 +224,37 @@ void NpuScanner::read_all(Deadline end, DeviceScan& scan) {
     DeviceNpu entry = entry_of(at, *npu.identity);
     entry.chips_on_card = static_cast<std::int32_t>(cards_.at(at.card).devices.size());
     if (telemetry) {
-      fill_telemetry(*telemetry, Clock::now(), entry);
+      fill_health(*telemetry, entry);
       answered_.insert(at);
     } else {
       entry.health_note = telemetry.error().message;
     }
-    if (entry.memory_total.valid) npu.memory_total = entry.memory_total;
     entry.memory_total = npu.memory_total;
     scan.npus.push_back(std::move(entry));
   }
   all_lost_ = read > 0 && lost == read;
   add_vanished(taken, scan);
+}
+
+// After the health of all NPUs is known: where the driver is slow, their use may stay unknown, and they can
+// be given all the same. A call that hangs tells of an NPU that is not well, whatever it was about.
+void NpuScanner::read_use(Deadline end, DeviceNpu& entry) {
+  const NpuAddress at{entry.card_id, entry.chip_id};
+  Npu& npu = npus_.at(at);
+  if (!answered_.contains(at) || Clock::now() + options_.call_deadline > end) return;
+  if (!session_.ensure(end)) return;
+  const auto answer = ask(Operation::kReadUse, at);
+  if (!answer) {
+    answered_.erase(at);
+    npu.backoff.hung(answer.error().message, options_);
+    entry.health = Health::kUnknown;
+    entry.health_note = npu.backoff.reason;
+    return;
+  }
+  npu.backoff = {};
+  fill_use(answer->telemetry, Clock::now(), entry);
+  if (entry.memory_total.valid) npu.memory_total = entry.memory_total;
+  entry.memory_total = npu.memory_total;
 }
 
 void NpuScanner::judge_board(DeviceNpu& entry) const {
@@ -286,7 +310,6 @@ Result<NpuTelemetry> NpuScanner::read_npu(NpuAddress at, Npu& npu, Deadline end)
     npu.backoff.hung(telemetry.error().message, options_);
     return fail(Code::kUnavailable, "device.npu.hung", npu.backoff.reason);
   }
-  npu.backoff = {};
   return telemetry;
 }
 
@@ -301,7 +324,7 @@ Result<NpuTelemetry> NpuScanner::identify_and_read(NpuAddress at, Npu& npu) {
       npu.unreadable = failure_text("the call for the physical id", phy_id.code);
     }
   }
-  TG_TRY(HelperAnswer answer, ask(Operation::kRead, at));
+  TG_TRY(HelperAnswer answer, ask(Operation::kReadHealth, at));
   return std::move(answer.telemetry);
 }
 

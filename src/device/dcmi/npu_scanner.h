@@ -60,6 +60,7 @@ class NpuScanner {
   Result<NpuTelemetry> read_npu(NpuAddress at, Npu& npu, Deadline end);
   Result<NpuTelemetry> identify_and_read(NpuAddress at, Npu& npu);
   void add_vanished(const std::set<std::uint32_t>& taken, DeviceScan& scan);
+  void read_use(Deadline end, DeviceNpu& entry);
   void judge_board(DeviceNpu& entry) const;
   void read_slicing(Deadline end, DeviceNpu& entry);
   void read_modes(Deadline end, DeviceScan& scan);

@@ -127,13 +127,18 @@ void VendorReader::read_board(NpuAddress at, NpuIdentity& identity) {
   identity.uuid = checked<std::string>(die_code, text, !zero);
 }
 
-NpuTelemetry VendorReader::read(NpuAddress at) {
+NpuTelemetry VendorReader::read_health(NpuAddress at) {
   NpuTelemetry telemetry;
   unsigned int health = 0;
   const std::int32_t health_code =
       call_("dcmi_get_device_health", symbols_.health, at.card, at.device, &health);
   telemetry.health = checked<std::uint32_t>(health_code, health, is_plausible_health(health));
   telemetry.error_codes = error_codes(at);
+  return telemetry;
+}
+
+NpuTelemetry VendorReader::read_use(NpuAddress at) {
+  NpuTelemetry telemetry;
   read_memory(at, telemetry);
 
   unsigned int percent = 0;

@@ -24,7 +24,8 @@ class VendorReader {
   // The devices of one card that are NPUs (a card may also carry an MCU and CPUs).
   Field<std::vector<std::int32_t>> npus_of(std::int32_t card);
   NpuIdentity identify(NpuAddress at);
-  NpuTelemetry read(NpuAddress at);
+  NpuTelemetry read_health(NpuAddress at);  // health and error codes
+  NpuTelemetry read_use(NpuAddress at);     // the rest
 
  private:
   Field<std::string> mcu_version(std::int32_t card);
