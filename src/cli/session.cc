@@ -65,8 +65,9 @@ void Session::say(const wire::Text& sentence, wire::Places places) {
   say(wire::fill(sentence, options_.language, places));
 }
 
-// Of names only the daemon knows which there are.
+// Of names only the daemon knows which there are, and of options only the command.
 Error Session::with_suggestion(Error error) {
+  if (error.reason == "token.missing") error.hint = say::kGiveToken.in(options_.language);
   if (error.code != Code::kNotFound) return error;
   client::ApiClient api(hasty(options_.client));
   const std::string meant = meant_name(api, error);

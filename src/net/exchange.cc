@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/secret_text.h"
 #include "net/problem.h"
 
 namespace tangram::net {
@@ -12,14 +13,15 @@ namespace {
 
 constexpr std::size_t kPathShownMax = 16;
 
-// Enough of a path to find the handler. What a client puts behind it is its own, and may be a token.
-std::string shown(std::string_view path) {
+// Enough of a path to find the handler. What a client puts behind it is its own.
+std::string shown(std::string_view whole) {
+  const std::string path = without_secrets(whole);
   std::size_t end = 0;
   for (int segments = 0; segments < 2 && end < path.size(); ++segments) {
     end = std::min(path.find('/', end + 1), path.size());
   }
   end = std::min(end, kPathShownMax);
-  return std::string(path.substr(0, end)) + (end < path.size() ? "…" : "");
+  return path.substr(0, end) + (end < path.size() ? "…" : "");
 }
 
 }  // namespace

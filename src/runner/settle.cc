@@ -13,7 +13,8 @@ bool exists(const std::string& path) {
 }
 
 AttemptExit lost_record(const AttemptDir& dir, const AttemptKey& key,
-                        const std::optional<SupervisorIdentity>& identity, const std::string& boot_id) {
+                        const std::optional<SupervisorIdentity>& identity, const std::string& boot_id,
+                        bool is_damaged = false) {
   AttemptExit record;
   record.key = key;
   // Without its directory only the identity tells that there was once a supervisor.
@@ -23,6 +24,8 @@ AttemptExit lost_record(const AttemptDir& dir, const AttemptKey& key,
     record.message = "the machine was restarted: what became of it is unknown";
   } else if (may_have_started && removed) {
     record.message = "its directory was removed: what became of it is unknown";
+  } else if (may_have_started && is_damaged) {
+    record.message = "the record of its end is damaged: what became of it is unknown";
   } else if (may_have_started) {
     record.message =
         "its supervisor was killed: what became of it is unknown, and all its processes were ended";
@@ -63,7 +66,8 @@ Result<std::optional<AttemptExit>> settle_attempt(const AttemptDir& dir, const A
   }
   if (!found) log::warn(found.error().to_string());
   if (!ended_everything(dir, cgroup)) return std::optional<AttemptExit>();
-  AttemptExit record = lost_record(dir, key, identity, boot_id);
+  const bool is_damaged = !found && found.error().code == Code::kDataLoss;
+  AttemptExit record = lost_record(dir, key, identity, boot_id, is_damaged);
   TG_TRY_VOID(write_exit_record(dir, record));
   cgroup.remove();
   return std::optional(std::move(record));

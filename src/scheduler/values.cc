@@ -44,6 +44,12 @@ Result<void> check_memory(const char* field, Bytes value) {
   return bad_value(field, format_bytes(value), "between 0 and " + format_bytes(Bytes(kMemoryMax)));
 }
 
+// Nothing asked for is 0 in here alone: nobody can ask for 0.
+Result<void> check_asked_memory(const char* field, Bytes value) {
+  if (value.count >= 0 && value.count <= kMemoryMax) return {};
+  return bad_value(field, format_bytes(value), "between 1B and " + format_bytes(Bytes(kMemoryMax)));
+}
+
 bool is_known(Health health) {
   switch (health) {
     case Health::kUnknown:
@@ -141,7 +147,7 @@ Result<void> check_values(const JobSpec& spec) {
   if (spec.request.has_parts()) return bad_value("request", "a handle of parts", "a request");
   const bool is_slice = spec.request.kind == RequestKind::kSlice;
   TG_TRY_VOID(check_range("npus", spec.request.npus, 1, is_slice ? 1 : kNpusPerJobMax));
-  TG_TRY_VOID(check_memory(is_slice ? "slice.memory" : "memory", spec.request.memory_per_npu));
+  TG_TRY_VOID(check_asked_memory(is_slice ? "slice.memory" : "memory", spec.request.memory_per_npu));
   TG_TRY_VOID(check_range(is_slice ? "slice.aiCores" : "aiCores", spec.request.ai_cores, 0, kAiCoresMax));
   TG_TRY_VOID(check_range("corePercent", spec.request.core_percent, 0, 100));
   TG_TRY_VOID(check_range("bandwidth", spec.bandwidth_bps, 0, kBandwidthMax));

@@ -4,9 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -15,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/plain_file.h"
+#include "base/secret_text.h"
 #include "net/problem.h"
 #include "wire/schema.h"
 
@@ -27,36 +26,10 @@ constexpr std::size_t kLinesWaitingMax = 8'192;
 constexpr std::size_t kRepeatedMax = 1'024;
 constexpr std::size_t kPathShownMax = 200;
 constexpr std::chrono::seconds kRepeatPause{1};
-constexpr std::string_view kTokenPrefix = "tgt_";
 
 std::string now_text() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return wire::format_time(TimeMs(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()));
-}
-
-// Without escapes, however often they were escaped themselves; a broken one stays.
-std::string unescaped(std::string_view path) {
-  std::string text;
-  for (const char letter : path) {
-    text += letter;
-    while (text.size() >= 3 && text[text.size() - 3] == '%') {
-      const char* const end = text.data() + text.size();
-      std::uint8_t byte = 0;
-      const auto [stop, problem] = std::from_chars(end - 2, end, byte, 16);
-      if (problem != std::errc{} || stop != end) break;
-      text.resize(text.size() - 3);
-      text += static_cast<char>(byte);
-    }
-  }
-  return text;
-}
-
-// Somebody may have put a token where it does not belong.
-std::string without_secrets(std::string_view path) {
-  const std::string plain = unescaped(path);
-  const std::size_t at = plain.find(kTokenPrefix);
-  if (at == std::string::npos) return std::string(path.substr(0, kPathShownMax));
-  return plain.substr(0, std::min(at, kPathShownMax)) + "(token)";
 }
 
 void add(std::string& line, std::string_view name, const std::string& value) {
@@ -71,7 +44,7 @@ std::string line_of(const AuditEntry& entry, std::int64_t count) {
   add(line, "tenant", entry.tenant);
   add(line, "from", entry.from);
   add(line, "method", entry.method);
-  add(line, "path", without_secrets(entry.path));
+  add(line, "path", without_secrets(entry.path).substr(0, kPathShownMax));
   line += ",\"status\":" + std::to_string(entry.status);
   add(line, "reason", entry.reason);
   if (count > 1) line += ",\"count\":" + std::to_string(count);

@@ -1,5 +1,10 @@
 // Jobs: submit, list, show, explain, wait, logs, cancel.
+#include <atomic>
 #include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "server/exchange.h"
 #include "server/gate.h"
@@ -48,6 +53,23 @@ Result<service::JobQuery> read_query(const Parameters& parameters) {
   return jobs;
 }
 
+// Answers at once when the caller may no longer wait; asked as often as a silent stream asks. A wait that
+// has been answered, or whose client went away, is forgotten with the next question.
+struct WaitCheck {
+  service::Service& service;
+  const std::function<Result<void>()> may_go_on;
+  std::atomic<bool> is_over = false;
+  std::function<void()> answer_now = {};
+};
+
+void check_later(const std::shared_ptr<WaitCheck>& check) {
+  check->service.call_after(check->service.event_silence(), [check] {
+    if (check->is_over) return;
+    if (!check->may_go_on()) return check->answer_now();
+    check_later(check);
+  });
+}
+
 }  // namespace
 
 void post_jobs(Exchange& exchange) {
@@ -86,11 +108,19 @@ void get_why(Exchange& exchange) {
 
 void get_wait(Exchange& exchange) {
   const std::chrono::milliseconds timeout(exchange.parameters.number("timeout").value_or(kWaitMsDefault));
+  const auto check = std::make_shared<WaitCheck>(exchange.service, still_the_same(exchange));
+  // Whoever may not ask any more is told nothing, also when the job ends before anybody looked.
   auto answer_now = exchange.service.wait(
       exchange.caller, exchange.parts.front(), timeout,
-      [responder = exchange.responder, language = exchange.caller.language](
-          const Result<wire::JobView>& job) mutable { responder.send(respond(200, job, language)); });
+      [check, responder = exchange.responder,
+       language = exchange.caller.language](const Result<wire::JobView>& job) mutable {
+        check->is_over = true;
+        const Result<void> allowed = check->may_go_on();
+        responder.send(allowed ? respond(200, job, language) : problem_response(allowed.error(), language));
+      });
+  check->answer_now = answer_now;
   exchange.responder.on_cancel(std::move(answer_now));
+  if (timeout > exchange.service.event_silence()) check_later(check);
 }
 
 void get_logs(Exchange& exchange) {

@@ -19,7 +19,8 @@ Result<wire::LeaseRequest> read_request(const Parameters& parameters) {
   const auto slice_memory = parameters.number("sliceMemory");
   const auto slice_cores = parameters.number("sliceAiCores");
   if (slice_memory || slice_cores) {
-    if (npus || memory) {
+    // One NPU is what a slice is of, said or not, as in a JobSubmission.
+    if (npus.value_or(1) != 1 || memory) {
       return fail(Code::kInvalidArgument, "input.bad_value",
                   "a slice is of one NPU: npus and memory cannot stand beside it",
                   "ask for a slice of one NPU, or for whole NPUs");

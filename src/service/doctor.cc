@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/quote.h"
 #include "service/chip_totals.h"
 #include "service/npu_cuts.h"
 #include "wire/doctor_texts.h"
@@ -97,7 +98,7 @@ class Diagnosis {
             wire::fill(say::kFileUnwritable, language_, {{"path", file.path}, {"why", told(file.why)}}),
             file.error_number == EROFS ? "mount -o remount,rw \"$(findmnt -no TARGET -T " + file.path + ")\""
             : file.error_number == EPERM ? "chattr -i " + file.path
-                                         : std::string(say::kRestartDaemon));
+                                         : proper_start());
         return;
     }
   }
@@ -118,6 +119,18 @@ class Diagnosis {
     }
   }
 
+  // A mistake in what a described chip matches, or a file of another machine's.
+  void look_at_described_chips() {
+    if (!readings_.available || readings_.npus.empty()) return;
+    for (const ChipModel& chip : options_.chips) {
+      const auto is_it = [&chip](const DeviceNpu& reading) { return may_be(chip, reading); };
+      if (std::ranges::any_of(readings_.npus, is_it)) continue;
+      add(Severity::kNotice, "doctor.catalogue.unused",
+          wire::fill(say::kUnusedChip, language_, {{"chip", quoted(chip.name)}}),
+          "npu-smi info -t board" + place_of(readings_.npus.front()));
+    }
+  }
+
   void look_at_daemon(const DaemonTroubles& troubles) {
     if (!troubles.journal) return;
     FindingView& finding =
@@ -130,11 +143,11 @@ class Diagnosis {
   void look_at_walls(const MachineWalls& walls) {
     if (!walls.private_devices) {
       add(Severity::kError, "doctor.devices.shared", std::string(say::kSharedDevices.in(language_)),
-          std::string(say::kRestartDaemon));
+          proper_start());
     }
     look_at_device_nodes(walls);
     for (const std::string& wall : walls.missing)
-      add(Severity::kWarning, "doctor.wall", told(wall), std::string(say::kRestartDaemon));
+      add(Severity::kWarning, "doctor.wall", told(wall), proper_start());
   }
 
   std::vector<FindingView> findings() && {
@@ -169,6 +182,28 @@ class Diagnosis {
     if (const wire::ReasonText* text = wire::find_reason(code))
       finding.hint = language_ == Language::kChinese ? text->chinese_hint : text->english_hint;
     return finding;
+  }
+
+  // What gives the daemon the rights that it lacks.
+  std::string proper_start() const {
+    return std::string(options_.own_uid == 0 ? say::kRestartDaemon : say::kRunAsRoot);
+  }
+
+  // Whether the chip is described for the NPU. What the driver does not tell may be as described.
+  static bool may_be(const ChipModel& chip, const DeviceNpu& reading) {
+    if (reading.chip.empty() || !reading.memory_total.valid) return true;
+    ChipMatch match = chip.match;
+    ChipIdentity identity;
+    identity.chip = reading.chip;
+    identity.memory = reading.memory_total.value;
+    identity.ai_cores = reading.ai_cores.valid ? reading.ai_cores.value : match.ai_cores;
+    identity.chips_on_card = reading.chips_on_card > 0 ? reading.chips_on_card : match.chips_on_card;
+    if (reading.board_id.valid) {
+      identity.board = reading.board_id.value;
+    } else {
+      match.boards.clear();
+    }
+    return matches(match, identity);
   }
 
   // " -i 7 -c 0": how the vendor's tool names it.
@@ -215,7 +250,7 @@ class Diagnosis {
       return "npu-smi info -t template-info" + place_of(reading);
     // The two dies of a module are one device until they are told apart.
     const bool is_module = cuts.chip != kNoChip && rules_.model(cuts.chip).needs_probe;
-    return std::string(is_module ? say::kSeparateDies : say::kRestartDaemon);
+    return is_module ? std::string(say::kSeparateDies) : proper_start();
   }
 
   void look_at_refusal(const NpuView& npu, const DeviceNpu& reading, const NpuCuts& cuts) {
@@ -345,6 +380,7 @@ wire::DoctorView make_diagnosis(const State& state, const Options& options, cons
   diagnosis.look_at_driver();
   diagnosis.look_at_recover_file();
   diagnosis.look_at_npus();
+  diagnosis.look_at_described_chips();
   diagnosis.look_at_walls(walls);
   wire::DoctorView view;
   view.version = options.version;

@@ -61,7 +61,8 @@ void answer_now(const Scheduler& core, const FitQuestion& question, const JobSta
     if (start.slice->vgroup != kNoVgroup) view.slice->vgroup = start.slice->vgroup;
   }
   view.granted = granted(core, question, {start.npus, start.slice}, language);
-  view.verdict = wire::fill(say::kFitsNow, language, {{"npus", npus}});
+  view.verdict =
+      wire::fill(view.npus.size() > 1 ? say::kFitsNowOnSeveral : say::kFitsNow, language, {{"npus", npus}});
 }
 
 void answer_later(const Scheduler& core, const FitQuestion& question, const wire::Names& names, TimeMs now,

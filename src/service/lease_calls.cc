@@ -1,6 +1,7 @@
 // The use-cases around leases.
 #include <utility>
 
+#include "base/secret_text.h"
 #include "service/secret.h"
 #include "service/service_impl.h"
 #include "service/submission.h"
@@ -9,8 +10,6 @@
 
 namespace tangram::service {
 namespace {
-
-constexpr std::string_view kTokenPrefix = "tgl_";
 
 // The unfinished lease that the reference and the token mean.
 Result<JobId> find_lease(const State& state, const Caller& caller, std::string_view reference,
@@ -37,7 +36,7 @@ Result<JobId> find_lease(const State& state, const Caller& caller, std::string_v
 
 void Service::lease(const Caller& caller, wire::LeaseRequest request, LeaseHolder holder,
                     Done<HeldLease> done) {
-  std::string token = make_secret(kTokenPrefix);
+  std::string token = make_secret(kLeaseTokenPrefix);
   std::string hash = hash_of_secret(token);
   impl_->command<JobId>(
       [this, caller, request = std::move(request),

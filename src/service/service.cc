@@ -52,15 +52,18 @@ struct Asked {
   wire::JobView view;
   std::shared_ptr<const Scheduler> core;
   std::int64_t queue_length = 0;
+  bool is_cancelled = false;  // and has not ended yet
 };
 
 Result<Asked> ask(const StateCell& cell, const Caller& caller, std::string_view reference) {
   return cell.read_with_core([&](const State& state, const auto& copy_core) -> Result<Asked> {
     TG_TRY(const JobId job, find_job(state, caller, reference));
-    Asked asked{job, make_job_view(state, job, caller.language), nullptr, 0};
+    Asked asked{job, make_job_view(state, job, caller.language), nullptr};
     asked.queue_length = static_cast<std::int64_t>(state.core().queue_length());
     const bool queued = asked.view.state == JobState::kReady || asked.view.state == JobState::kWaiting;
     if (queued) asked.core = copy_core();
+    const auto status = state.core().job(job);
+    asked.is_cancelled = status && status->cancel_requested;
     return asked;
   });
 }
@@ -450,10 +453,12 @@ Result<wire::JobView> Service::job(const Caller& caller, std::string_view refere
 
 Result<wire::WhyView> Service::why(const Caller& caller, std::string_view reference) const {
   TG_TRY(Asked asked, ask(impl_->cell, caller, reference));
-  if (!asked.core) return make_settled_why(std::move(asked.view), asked.queue_length, caller.language);
+  if (!asked.core)
+    return make_settled_why(std::move(asked.view), asked.is_cancelled, asked.queue_length, caller.language);
   TG_TRY(const Explanation explanation, asked.core->explain(asked.job, impl_->clock.now()));
   const auto status = asked.core->job(asked.job);
-  if (!status) return make_settled_why(std::move(asked.view), asked.queue_length, caller.language);
+  if (!status)
+    return make_settled_why(std::move(asked.view), asked.is_cancelled, asked.queue_length, caller.language);
   if (explanation.position > 0) asked.view.position = explanation.position;
   wire::WhyView why = wire::make_why(std::move(asked.view), status->spec, explanation,
                                      names_in(impl_->cell, caller), caller.language);

@@ -82,7 +82,9 @@ class NpuSlices {
     view.id = slice.id;
     view.template_name = slice.template_name;
     view.standing = slice.standing;
-    if (slice.vgroup != kNoVgroup) view.vgroup = slice.vgroup;
+    // Of a chip without such groups drivers tell a 0 that means nothing.
+    const bool has_vgroups = chip_ == nullptr || chip_->model.vgroups > 0;
+    if (has_vgroups && slice.vgroup != kNoVgroup) view.vgroup = slice.vgroup;
     view.unseen = is_unseen(slice, reading_);
     if (slice.seen != nullptr) {
       const SliceResources& resources = slice.seen->resources;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/secret_text.h"
+
 namespace tangram::service {
 namespace {
 
-constexpr std::string_view kPrefix = "tgt_";
 constexpr std::size_t kSecretLength = 64;
 
 bool is_hex(std::string_view text) {
@@ -17,12 +18,12 @@ bool is_hex(std::string_view text) {
 }  // namespace
 
 std::string TokenText::to_string() const {
-  return std::string(kPrefix) + std::to_string(id) + "_" + secret;
+  return std::string(kTokenPrefix) + std::to_string(id) + "_" + secret;
 }
 
 std::optional<TokenText> TokenText::parse(std::string_view text) {
-  if (!text.starts_with(kPrefix)) return std::nullopt;
-  text.remove_prefix(kPrefix.size());
+  if (!text.starts_with(kTokenPrefix)) return std::nullopt;
+  text.remove_prefix(kTokenPrefix.size());
   const std::size_t bar = text.find('_');
   if (bar == std::string_view::npos) return std::nullopt;
   const std::string_view number = text.substr(0, bar);

@@ -54,6 +54,13 @@ std::optional<std::int32_t> vgroup_of(std::int32_t vgroup) {
   return vgroup;
 }
 
+// Drivers tell a 0 of chips that have no such groups. One that the catalogue does not know may have them.
+bool has_vgroups(const Catalog& catalog, const NpuReport& report) {
+  return std::ranges::none_of(catalog.chips(), [&report](const Catalog::Chip& chip) {
+    return chip.model.name == report.template_set && chip.model.vgroups == 0;
+  });
+}
+
 bool does_not_show(const DeviceNpu* reading, std::uint32_t id) {
   if (reading == nullptr || !reading->slicing.slices.valid) return false;
   const std::vector<DeviceSlice>& slices = reading->slicing.slices.value;
@@ -81,10 +88,11 @@ std::vector<wire::NpuSliceView> slices_of(const State& state, const Caller& call
     view.job_name = names.job(slice.job);
     view.slice_requested = slice_request_of(status->spec.request);
   }
+  const bool vgroups = npu.report.strays.empty() || has_vgroups(*state.core().catalog(), npu.report);
   for (const StraySlice& stray : npu.report.strays) {
     wire::NpuSliceView& view = slices.emplace_back();
     view.template_name = stray.template_name;
-    view.vgroup = vgroup_of(stray.vgroup);
+    if (vgroups) view.vgroup = vgroup_of(stray.vgroup);
     view.id = stray.id;
     // One without a template that nothing uses is the trace of a refused cut, and nobody else's either.
     const auto own = state.slices().find(stray.id);
@@ -305,10 +313,11 @@ Error job_ended(JobId job, const EndedJob& ended) {
           nullptr};
 }
 
-wire::WhyView make_settled_why(wire::JobView job, std::int64_t queue_length, Language language) {
+wire::WhyView make_settled_why(wire::JobView job, bool is_cancelled, std::int64_t queue_length,
+                               Language language) {
   wire::WhyView why;
   why.queue_length = queue_length;
-  why.verdict = wire::make_verdict(job, language);
+  why.verdict = wire::make_verdict(job, is_cancelled, language);
   why.job = std::move(job);
   return why;
 }

@@ -70,6 +70,7 @@ Result<wire::JobView> decided_view(const State& state, const Result<JobId>& job,
 Error job_ended(JobId job, const EndedJob& ended);
 
 // What `why` answers of a job that nothing stands in the way of: it starts, runs or has ended.
-wire::WhyView make_settled_why(wire::JobView job, std::int64_t queue_length, wire::Language language);
+wire::WhyView make_settled_why(wire::JobView job, bool is_cancelled, std::int64_t queue_length,
+                               wire::Language language);
 
 }  // namespace tangram::service

@@ -11,6 +11,9 @@ inline constexpr Text kNoSuchCommand{"'{word}' is no command of {command}", "“
 inline constexpr Text kNeedsCommand{"{command} needs a command", "{command} 需要一个命令"};
 inline constexpr Text kOneOf{"one of: {names}; see {command} --help", "可选：{names}；参见 {command} --help"};
 inline constexpr Text kDidYouMean{"did you mean: {text}", "您是不是要：{text}"};
+inline constexpr Text kGiveToken{
+    "give one with --token-file or TANGRAM_TOKEN; the operator makes them with tangram token create",
+    "用 --token-file 或 TANGRAM_TOKEN 提供令牌；由管理员用 tangram token create 创建"};
 inline constexpr Text kSeeHelp{"see: {command} --help", "参见：{command} --help"};
 inline constexpr Text kNoSuchOption{"'{word}' is no option of {command}", "“{word}” 不是 {command} 的选项"};
 inline constexpr Text kNeedsValue{"{option} needs a value", "{option} 需要一个值"};

@@ -74,8 +74,12 @@ void read_integer(Reader& reader, const Node& node, std::int64_t min, std::int64
       return reader.bad_value(node, "input.out_of_range", range_text(min, max));
     case Node::Kind::kReal:
       // JSON knows one kind of number: 4.0 is 4.
-      if (const auto whole = whole_number(node.text))
-        return read_integer(reader, Node::of(*whole), min, max, into);
+      if (const auto whole = whole_number(node.text)) {
+        if (*whole < min || *whole > max)
+          return reader.bad_value(node, "input.out_of_range", range_text(min, max));
+        into = *whole;
+        return;
+      }
       return reader.bad_value(node, has_fraction(node.text) ? "input.wrong_type" : "input.out_of_range",
                               range_text(min, max));
     case Node::Kind::kText:

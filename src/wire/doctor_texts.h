@@ -10,6 +10,8 @@ namespace tangram::wire::doctor {
 
 // Its unit gives the daemon root, namespaces and control groups with a filter of devices.
 inline constexpr std::string_view kRestartDaemon{"systemctl restart tangram"};
+// For a daemon that a user runs: restarting what he started gives it nothing.
+inline constexpr std::string_view kRunAsRoot{"sudo systemctl enable --now tangram"};
 inline constexpr std::string_view kShowLog{"journalctl -u tangram -n 50"};
 inline constexpr std::string_view kSeparateDies{"npu-smi set -t multi-die-policy -d 1"};
 
@@ -45,6 +47,8 @@ inline constexpr Text kVgroupsUnclear{"its vGroups do not fit, or are not told",
 inline constexpr Text kDiffers{
     "NPU {npu} has {reported} {resource}, and the catalogue says {expected} for {model}",
     "NPU {npu} 的 {resource} 为 {reported}，而目录中 {model} 为 {expected}"};
+inline constexpr Text kUnusedChip{"chip {chip} of slices.chips matches no NPU of this machine",
+                                  "slices.chips 中的芯片 {chip} 不匹配这台机器的任何 NPU"};
 inline constexpr Text kRefused{"NPU {npu} is not cut, for its driver has refused to: {why}",
                                "驱动拒绝切分 NPU {npu}：{why}"};
 inline constexpr Text kFileDamaged{

@@ -97,6 +97,8 @@ inline constexpr Text kComma{", ", "、"};
 inline constexpr Text kOr{"{one} or {other}", "{one} 或 {other}"};
 inline constexpr Text kAskedBoth{"{memory} and {cores}", "{memory} 和 {cores}"};
 inline constexpr Text kFitsNow{"it would start now, on NPU {npus}", "可以立即启动，位于 NPU {npus}"};
+inline constexpr Text kFitsNowOnSeveral{"it would start now, on NPUs {npus}",
+                                        "可以立即启动，位于 NPU {npus}"};
 inline constexpr Text kFitsLater{"it would wait: {reason}", "需要等待：{reason}"};
 inline constexpr Text kFitsReady{"it would wait its turn behind jobs that start first",
                                  "需要排在先启动的任务之后"};

@@ -121,7 +121,7 @@ void report_unknown(Reader& reader, const Table<T>& table, const Member& member)
   }
   const std::string_view near = did_you_mean(member.key, known);
   std::string what = "is not a field of " + table.name;
-  if (!near.empty()) what += "; did you mean \"" + std::string(near) + "\"?";
+  if (!near.empty()) what += " (did you mean \"" + std::string(near) + "\"?)";
   const PathScope scope(reader, member.key);
   reader.problem_at(member.line, member.column, "input.unknown_field", what,
                     near.empty() ? "known fields: " + all : "write \"" + std::string(near) + "\"");

@@ -554,6 +554,12 @@ Error make_refusal(const JobSpec& spec, const Blocker& blocker, const Names& nam
   error.reason = std::move(reason.code);
   error.message = (language == Language::kChinese ? "任务被拒绝：" : "refused: ") + reason.message;
   error.hint = std::move(reason.hint);
+  // The hint speaks of a job that waits, and this one does not.
+  if (error.code == Code::kNotNow) {
+    error.hint = (language == Language::kChinese ? "去掉 --no-wait 即可等待；"
+                                                 : "leave --no-wait out to let it wait; ") +
+                 error.hint;
+  }
   error.details = std::move(reason.details);
   return error;
 }

@@ -70,7 +70,7 @@ ReasonView localised(const ReasonView& told, Language language);
 
 // Of a job that is not in the queue: "job train-017 runs", "job train-017 has ended: failed, exited with
 // status 1".
-std::string make_verdict(const JobView& job, Language language);
+std::string make_verdict(const JobView& job, bool is_cancelled, Language language);
 
 // The whole answer to `why`; `job` is the job's view.
 WhyView make_why(JobView job, const JobSpec& spec, const Explanation& explanation, const Names& names,

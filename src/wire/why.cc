@@ -14,6 +14,7 @@ namespace {
 
 constexpr Text kRuns{"job {job} runs", "任务 {job} 运行中"};
 constexpr Text kIsStarting{"job {job} is starting", "任务 {job} 启动中"};
+constexpr Text kIsBeingStopped{"job {job} is being stopped: it was cancelled", "任务 {job} 已取消，正在停止"};
 constexpr Text kHasEnded{"job {job} has ended: {outcome}", "任务 {job} 已结束：{outcome}"};
 constexpr Text kHasEndedBecause{"job {job} has ended: {outcome}, {message}",
                                 "任务 {job} 已结束：{outcome}，{message}"};
@@ -186,7 +187,9 @@ std::string make_verdict(const JobSpec& spec, const Explanation& explanation, co
   return job + verb + make_reason(spec, first, names, language).message;
 }
 
-std::string make_verdict(const JobView& job, Language language) {
+std::string make_verdict(const JobView& job, bool is_cancelled, Language language) {
+  if (is_cancelled && job.state != JobState::kEnded)
+    return fill(kIsBeingStopped, language, {{"job", job.name}});
   if (job.state == JobState::kRunning) return fill(kRuns, language, {{"job", job.name}});
   if (job.state == JobState::kStarting) return fill(kIsStarting, language, {{"job", job.name}});
   const std::string_view outcome = word(job.outcome.value_or(Outcome::kLost), language);

@@ -38,6 +38,17 @@ net::Response problem(Code code, const std::string& reason, const std::string& m
   return {wire::http_status(error), {}, wire::write_problem(error)};
 }
 
+// Without it whoever has a token would be told of headers, and not of the option that takes it.
+TEST_F(Commands, SaysHowATokenIsGiven) {
+  route = [](const net::Request&) {
+    return problem(Code::kUnauthenticated, "token.missing", "the request carries no token");
+  };
+  const Ended done = tangram({"status"});
+  EXPECT_EQ(done.code, 5);
+  EXPECT_NE(done.err.find("give one with --token-file or TANGRAM_TOKEN"), std::string::npos) << done.err;
+  EXPECT_EQ(done.err.find("do this"), std::string::npos) << done.err;
+}
+
 // Without it a script could not take the id from standard output, or would not see why the job waits.
 TEST_F(Commands, SubmitPrintsTheIdAndSaysTheState) {
   route = [](const net::Request&) {

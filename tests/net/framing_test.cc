@@ -133,6 +133,8 @@ TEST_F(FramingTest, OnlyWhoWaitsForItIsToldToGoOn) {
   for (const auto& [fields, told] :
        {std::pair{"HTTP/1.0\r\nExpect: 100-continue\r\n", false},
         std::pair{"HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue, 100-continue\r\n", true},
+        // An empty element of a list means nothing (RFC 9110, 5.6.1.2).
+        std::pair{"HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue,\r\n", true},
         std::pair{"HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nExpect: 100-Continue\r\n",
                   true}}) {
     RawClient raw(socket_path());

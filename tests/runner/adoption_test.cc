@@ -106,6 +106,19 @@ TEST_F(Adoption, RebootMeansLost) {
   EXPECT_NE(record.message.find("restarted"), std::string::npos);
 }
 
+// Without this, a damaged file would be blamed on a kill that never was.
+TEST_F(Adoption, ADamagedRecordIsToldAsDamaged) {
+  const LaunchSpec spec = shell("j-1", "exit 0");
+  const SupervisorIdentity identity = prepare(spec);
+  ASSERT_TRUE(executor_->go(spec.key));
+  events_->wait_exit(spec.key);
+  lose_daemon();
+  std::ofstream(attempt_dir(root_ + "/state", spec.key).exit_record()) << "{}";
+  const AttemptExit record = adopt_and_wait(spec.key, identity);
+  EXPECT_EQ(record.outcome, Outcome::kLost);
+  EXPECT_EQ(record.message, "the record of its end is damaged: what became of it is unknown");
+}
+
 // Without this, killing a supervisor would leave its job running on NPUs that are given to others.
 TEST_F(Adoption, KilledSupervisorTakesItsWholeJobWithIt) {
   const LaunchSpec spec =

@@ -68,6 +68,9 @@ TEST(Slices, WhatNoNpuHasIsRefused) {
   EXPECT_EQ(world.try_submit_slice({.tenant = "team", .memory_mib = 1024, .ai_cores = 9}),
             "capacity.ai_cores.never");
   EXPECT_EQ(world.try_submit_slice({.tenant = "team", .memory_mib = 1024, .ai_cores = 8}), "");
+  const JobSpec beyond = world.slice_spec({.tenant = "team", .memory_mib = 268'435'457});
+  EXPECT_EQ(world.core.check(JobSubmitted{beyond}).error().message,
+            "slice.memory is 268435457MiB, but must be between 1B and 256TiB");
   JobSpec two = world.slice_spec({.tenant = "team", .memory_mib = 4096});
   two.request.npus = 2;
   EXPECT_EQ(world.core.check(JobSubmitted{two}).error().reason, "request.invalid") << "a slice is of one NPU";

@@ -79,6 +79,18 @@ TEST_F(ApiTest, FollowsAJobFromSubmitToItsEnd) {
   EXPECT_EQ(api.post("/v1/jobs/" + job->id + "/cancel").status, 409);
 }
 
+// Without this, what is said of one NPU beside a slice would be right in a job and wrong in the question.
+TEST_F(ApiTest, ASliceOfOneNpuIsOneNpuEverywhere) {
+  for (const auto& [npus, taken] : {std::pair{"1", true}, std::pair{"2", false}}) {
+    const std::string number = npus;
+    const auto fit = api.get("/v1/fit?tenant=team-a&sliceMemory=1GiB&npus=" + number);
+    const auto job = api.post("/v1/jobs", R"({"tenant":"team-a","slice":{"memory":"1GiB"},"npus":)" + number +
+                                              R"(,"command":["/bin/true"]})");
+    EXPECT_EQ(fit.status == 400, !taken) << fit.body;
+    EXPECT_EQ(job.status == 400, !taken) << job.body;
+  }
+}
+
 // Without this, tenants could not be managed over the API.
 TEST_F(ApiTest, ManagesTenants) {
   auto request =

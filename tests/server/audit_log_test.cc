@@ -100,8 +100,8 @@ TEST_F(AuditLogTest, HoldsNoSecretAndNoForgedLine) {
 
 // Without this, a token that was sent with escapes in it could be read from the log.
 TEST_F(AuditLogTest, HoldsNoSecretThatWasEscaped) {
-  const std::vector<std::string> starts = {"%74%67%74_", "tg%74_",   "tgt%5f",
-                                           "tgt%5F",     "%2574gt_", "%25%37%34gt_"};
+  const std::vector<std::string> starts = {"%74%67%74_",   "tg%74_", "tgt%5f", "tgt%5F", "%2574gt_",
+                                           "%25%37%34gt_", "tgl_",   "TGT_",   "tg%4C_"};
   {
     auto log = open();
     for (const std::string& start : starts)

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -310,6 +312,40 @@ TEST_F(EventsApiTest, EndWhenTheTokenIsNoLongerGood) {
   EXPECT_THAT(second.text(), HasSubstr("token.invalid"));
   EXPECT_FALSE(third.is_over());
   third.stop();
+}
+
+// Without this, a token that got into the wrong hands would still learn, up to a minute after it was revoked
+// or rotated, how a job ended.
+TEST_F(EventsApiTest, AWaitEndsWhenTheTokenIsNoLongerGood) {
+  const auto job = wire::read_job_view(api.post("/v1/jobs", kJobOfTeamA).body);
+  ASSERT_TRUE(job);
+  ASSERT_TRUE(api.machine.reaches(job->id, JobState::kRunning));
+  const auto revoked = token(R"({"name":"a","role":"viewer"})");
+  const auto rotated = token(R"({"name":"b","role":"tenant","tenant":"team-a"})");
+  const auto kept = token(R"({"name":"c","role":"tenant","tenant":"team-a"})");
+  const auto wait = [&](const wire::TokenView& as, const std::string& timeout) {
+    return std::async(std::launch::async,
+                      [this, as, path = "/v1/jobs/" + job->id + "/wait?timeout=" + timeout] {
+                        auto request = api.request(net::Method::kGet, path, "", kStranger);
+                        request.headers.set("Authorization", "Bearer " + as.secret);
+                        return api.send(request);
+                      });
+  };
+  auto first = wait(revoked, "25s");
+  auto second = wait(rotated, "25s");
+  auto third = wait(kept, "25s");
+  std::this_thread::sleep_for(std::chrono::milliseconds(3 * kSilenceMs));
+  ASSERT_EQ(api.post("/v1/tokens/a/revoke").status, 200);
+  ASSERT_EQ(api.post("/v1/tokens/b/rotate", "{}").status, 200);
+  for (auto* const waiting : {&first, &second}) {
+    ASSERT_EQ(waiting->wait_for(std::chrono::seconds(10)), std::future_status::ready);
+    const auto answer = waiting->get();
+    EXPECT_EQ(answer.status, 401) << answer.body;
+    EXPECT_THAT(answer.body, Not(HasSubstr(job->id)));
+  }
+  EXPECT_EQ(third.wait_for(std::chrono::milliseconds(3 * kSilenceMs)), std::future_status::timeout);
+  api.machine.world.finish({job->id, 1}, Outcome::kSucceeded, 0);
+  EXPECT_EQ(third.get().status, 200);
 }
 
 // Without this, the token of a tenant would read what others do, or that of a dashboard not all of it.

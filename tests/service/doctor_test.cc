@@ -168,6 +168,26 @@ TEST(Doctor, FindsAChipThatIsNotAsTheCatalogueSays) {
   EXPECT_EQ(only(node).code, "doctor.slices.unreadable");
 }
 
+// Without it a description with a mistake in what it matches would do nothing, and nobody would say so.
+TEST(Doctor, FindsADescribedChipThatMatchesNoNpu) {
+  CutNode node;
+  node.readings.npus[0].board_id = Sample<std::uint32_t>::known(0x43);
+  ChipModel own = Catalog::builtin()->chips().front().model;
+  own.name = "mine";
+  own.match = ChipMatch();
+  own.match.chips = {"310P3"};
+  own.match.boards = {0x44};
+  node.options.chips = {own};
+  EXPECT_EQ(only(node).code, "doctor.catalogue.unused");
+  EXPECT_EQ(only(node).severity, Severity::kNotice);
+  EXPECT_EQ(only(node).message, "chip \"mine\" of slices.chips matches no NPU of this machine");
+  EXPECT_EQ(only(node).command, "npu-smi info -t board -i 7 -c 0");
+  node.readings.npus[0].board_id = {};
+  EXPECT_TRUE(find(node).empty()) << "the driver does not tell the board";
+  node.readings.npus[0].board_id = Sample<std::uint32_t>::known(0x44);
+  EXPECT_TRUE(find(node).empty());
+}
+
 // Without it "no slice can be had" would be the end of it: what the driver refuses, and what mends that,
 // differ.
 TEST(Doctor, FindsWhyADriverRefusesToCut) {
@@ -241,6 +261,15 @@ TEST(Doctor, FindsAFileThatTheDriverAloneCannotUse) {
   EXPECT_EQ(only(node).command, "ls -la /etc/vnpu.cfg* /run/x; df -h /etc /run/x; cat /etc/vnpu.cfg");
   file.state = RecoverFile::State::kDamaged;
   EXPECT_EQ(only(node).code, "doctor.recover.damaged") << "that says it already";
+}
+
+// Without it a user's own daemon would be told to restart a unit, which gives it nothing.
+TEST(Doctor, TellsADaemonWithoutRootToRunAsRoot) {
+  CutNode node;
+  const MachineWalls walls{{"no root: all jobs run as user id 1000"}, true};
+  EXPECT_EQ(only(node, walls).command, "systemctl restart tangram");
+  node.options.own_uid = 1000;
+  EXPECT_EQ(only(node, walls).command, "sudo systemctl enable --now tangram");
 }
 
 // Without it jobs would fail one after another on a machine that looks well.

@@ -162,7 +162,7 @@ class FakeDevices final : public Devices {
   void set_driver(const std::string& version, const DriverStanding& standing);
   void set_away(bool away);
   void set_scan_time(std::chrono::milliseconds time);  // that each scan takes
-  void set_npu(const DeviceNpu& npu);  // in the place of the one with its physical id
+  void set_npu(const DeviceNpu& npu);                  // in the place of the one with its physical id
   // No slice can be cut of these NPUs, for a reason of slice_reason.
   void refuse_create(const std::set<std::uint32_t>& physical_ids,
                      std::string_view reason = slice_reason::kNoCapacity);

@@ -125,6 +125,16 @@ TEST(Fit, SaysWhatWouldHaveToEnd) {
   EXPECT_EQ(node.state.core().queue_length(), 0U) << "nothing was submitted";
 }
 
+// Without it several NPUs would read as one.
+TEST(Fit, NamesSeveralNpus) {
+  CutNode node;
+  NpuReport second = node.report.npus[0];
+  second.physical_id = 1;
+  node.report.npus.push_back(second);
+  node.apply(NodeReported{node.report});
+  EXPECT_EQ(fit(node, whole(2)).verdict, "it would start now, on NPUs 0, 1");
+}
+
 // Without it what can never be would look like something to wait for.
 TEST(Fit, SaysWhatCanNeverBe) {
   Quota quota;

@@ -221,7 +221,8 @@ TEST_F(LeaseTest, AfterARestartOnlyThoseTakenUpAgainLiveOn) {
   }
 }
 
-// Without this, a slow driver would take every lease at a restart: the grace would be over before anybody is answered.
+// Without this, a slow driver would take every lease at a restart: the grace would be over before anybody is
+// answered.
 TEST_F(LeaseTest, TheGraceBeginsWhenTheServiceDoes) {
   const HeldLease lease = taken("team-a", 1);
   machine.crash();

@@ -120,6 +120,28 @@ TEST_F(ServiceTest, NamesTheDriverWhereItIs) {
   }
 }
 
+// Without this, `why` would say that a job starts, or runs, which is being ended.
+TEST_F(ServiceTest, WhyTellsThatACancelledJobIsBeingStopped) {
+  const auto verdict = [this](const std::string& job) {
+    const auto why = machine.service->why(kOperator, job);
+    return why ? why->verdict : why.error().to_string();
+  };
+  machine.executor->hold_prepare = true;
+  const std::string starting = machine.job("team-a", 1);
+  ASSERT_TRUE(machine.reaches(starting, JobState::kStarting));
+  EXPECT_EQ(verdict(starting), "job " + starting + " is starting");
+  ASSERT_TRUE(machine.cancel(starting));
+  EXPECT_EQ(verdict(starting), "job " + starting + " is being stopped: it was cancelled");
+  machine.executor->hold_prepare = false;
+  ASSERT_TRUE(machine.reaches(starting, JobState::kEnded));
+  machine.executor->ignore_stop = true;
+  const std::string running = machine.job("team-a", 1);
+  ASSERT_TRUE(machine.reaches(running, JobState::kRunning));
+  ASSERT_TRUE(machine.cancel(running));
+  EXPECT_EQ(verdict(running), "job " + running + " is being stopped: it was cancelled");
+  machine.world.finish({running, 1}, Outcome::kCancelled, 0);
+}
+
 // Without this, a job cancelled while its supervisor is being made would run all the same.
 TEST_F(ServiceTest, CancelBetweenDecisionAndPrepareNeverExecutes) {
   machine.executor->hold_prepare = true;

@@ -31,6 +31,27 @@ SlicesQuery asking(std::vector<std::string> templates) {
   return query;
 }
 
+// Without it a reader would take the 0 that a driver tells of every chip for a group that there is.
+TEST(SlicesView, TellsVgroupsOfChipsThatHaveThem) {
+  CutNode node;
+  node.show(100, "vir02", 0, false);
+  ASSERT_EQ(look(node).slices.size(), 1U);
+  EXPECT_EQ(look(node).slices[0].vgroup, 0);
+  const auto& chips = Catalog::builtin()->chips();
+  const auto without = std::find_if(chips.begin(), chips.end(), [](const Catalog::Chip& chip) {
+    return chip.model.vgroups == 0 && !chip.model.templates.empty();
+  });
+  ASSERT_NE(without, chips.end());
+  node.report.npus[0].template_set = without->model.name;
+  node.apply(NodeReported{node.report});
+  ASSERT_EQ(look(node).slices.size(), 1U);
+  EXPECT_EQ(look(node).slices[0].vgroup, std::nullopt);
+  const auto status = make_status(node.state, node.options, kOperator, node.readings, {});
+  ASSERT_EQ(status.npus.size(), 1U);
+  ASSERT_EQ(status.npus[0].slices.size(), 1U);
+  EXPECT_EQ(status.npus[0].slices[0].vgroup, std::nullopt);
+}
+
 std::int64_t room_for(const wire::NpuSlicesView& npu, const std::string& name) {
   for (const wire::SliceCutView& cut : npu.cuts) {
     if (cut.template_name == name) return cut.room;

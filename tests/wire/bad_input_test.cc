@@ -39,11 +39,17 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadSubmission,
     testing::Values(
         JsonCase{"unknown_near", R"({"command":["x"],"npu":2})", "input.unknown_field",
-                 "npu is not a field of JobSubmission; did you mean \"npus\"?"},
+                 "npu is not a field of JobSubmission (did you mean \"npus\"?)"},
+        JsonCase{
+            "unknown_near_and_missing", R"({"comand":["x"]})", "input.unknown_field",
+            "comand is not a field of JobSubmission (did you mean \"command\"?); command is missing: the "
+            "program and its arguments; at most 1024 elements, 128 KiB in all"},
+        JsonCase{"minus_zero", R"({"command":["x"],"npus":-0.0})", "input.out_of_range",
+                 "npus must be a whole number from 1 to 4096, not the number -0.0"},
         JsonCase{"unknown_far", R"({"command":["x"],"colour":2})", "input.unknown_field",
                  "colour is not a field of JobSubmission"},
         JsonCase{"unknown_nested", R"({"command":["x"],"host":{"cpu":2}})", "input.unknown_field",
-                 "host.cpu is not a field of HostLimits; did you mean \"cpus\"?"},
+                 "host.cpu is not a field of HostLimits (did you mean \"cpus\"?)"},
         JsonCase{"missing", R"({"npus":2})", "input.missing_field",
                  "command is missing: the program and its arguments; at most 1024 elements, 128 KiB in all"},
         JsonCase{"not_object", "[1,2]", "input.wrong_type",
@@ -350,8 +356,8 @@ INSTANTIATE_TEST_SUITE_P(
             "apiVersion: tangram.dev/v1\nkind: Tenant\nmetadata: {name: a}\n---\napiVersion: "
             "tangram.dev/v1\nkind: Tenant\nmetadata: {name: b}\nspec:\n  quoat: {}\n",
             "input.unknown_field",
-            "document 2 (line 5): line 9, column 3: spec.quoat is not a field of TenantSpec; did you mean "
-            "\"quota\"?"},
+            "document 2 (line 5): line 9, column 3: spec.quoat is not a field of TenantSpec (did you mean "
+            "\"quota\"?)"},
         YamlCase{"kind", "apiVersion: tangram.dev/v1\nkind: Pod\n", "input.bad_value",
                  "document 1 (line 1): line 2, column 7: kind must be Tenant or Job, not \"Pod\""},
         YamlCase{"no_kind", "apiVersion: tangram.dev/v1\n", "input.missing_field",

@@ -105,7 +105,7 @@ TEST(Sentences, OfRealErrors) {
     return localised(submission.error(), Language::kChinese).message;
   };
   EXPECT_EQ(told(R"({"command":["a"],"npus":0})"), "npus 必须是 1 到 4096 的整数，而不是数字 0");
-  EXPECT_EQ(told(R"({"command":["a"],"npuz":1})"), "npuz 不是 JobSubmission 的字段；您是不是要 \"npus\"？");
+  EXPECT_EQ(told(R"({"command":["a"],"npuz":1})"), "npuz 不是 JobSubmission 的字段（您是不是要 \"npus\"？）");
   EXPECT_EQ(told("{"), "第 1 行第 2 列：不是合法的 JSON：incomplete JSON");
 }
 

@@ -431,6 +431,9 @@ TEST(Refusal, NeverIsPolicyAndTheRestIsNotNow) {
   EXPECT_EQ(never.message, "refused: the job needs 2 NPUs and tenant team-a may hold at most 4 NPUs");
   const Error now = make_refusal(spec(), capacity(ReasonCode::kNpusBusy), names(), Language::kEnglish);
   EXPECT_EQ(now.code, Code::kNotNow);
+  EXPECT_EQ(now.hint, "leave --no-wait out to let it wait; see who holds them: tangram status")
+      << "it was refused, and waits for nothing";
+  EXPECT_EQ(never.hint.find("--no-wait"), std::string::npos);
   for (int n = 1; n <= kLastReason; ++n) {
     const std::string text(token(static_cast<ReasonCode>(n)));
     const bool named_never = text.ends_with("above_limit") || text.ends_with("never") ||
