@@ -235,7 +235,7 @@ TEST_F(SlicesEndToEnd, FailedCutLeavesNothing) {
   std::ofstream(machine_->root() + "/etc/vnpu.cfg") << "nonsense\n";
   const auto slice = devices_->create_slice({0, "vir01", 100});
   ASSERT_FALSE(slice);
-  EXPECT_EQ(slice.error().reason, slice_reason::kRefused) << slice.error().to_string();
+  EXPECT_EQ(slice.error().reason, slice_reason::kFileUnusable) << slice.error().to_string();
   EXPECT_THAT(slice.error().message, HasSubstr("-8014"));
   EXPECT_THAT(slices_of(0), IsEmpty());
 }

@@ -294,10 +294,12 @@ class Judge:
             _, answer = call(self.machine, "GET", f"/v1/jobs?all=true{after}")
             views.update((view["id"], view) for view in answer["items"])
             after = f"&after={answer['next']}" if "next" in answer else None
+        # Some were forgotten between the records that are judged here and the service's answer.
+        now = read_stories(self.archive.records())
         for job, story in self.stories.items():
             view = views.get(job)
             if view is None:
-                if not story.forgotten:
+                if not now[job].forgotten:
                     problems.append(f"the service does not know {job}, which the journal knows")
             elif (view.get("outcome"), view.get("exitStatus")) != story.outcome():
                 problems.append(f"{job}: the service says {view}, the journal {story.outcome()}")
