@@ -3,6 +3,8 @@
 // passes that place. In any other build a crash point is nothing at all.
 #pragma once
 
+#include <tangram_build.h>
+
 #include <functional>
 #include <string_view>
 

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/crash_point.h"
 #include "runner/control.h"
 #include "runner/files.h"
 #include "runner/spec.h"

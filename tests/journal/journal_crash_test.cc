@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "base/crash_point.h"
 #include "journal/support.h"
 
 namespace tangram::journal {

@@ -11,13 +11,16 @@ from tree.source import Finding
 COMPILER = os.environ.get("CXX", "g++")
 INCLUDE_FOLDERS = ["src", "include", "tests", "src/ascendsim/include"]
 OPTIONS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-DBOOST_ASIO_NO_DEPRECATED", "-x", "c++", "-"]
+GENERATED = ("tangram_build.h",)  # by CMake; here as in a build with nothing switched on
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tangram" / "headers"
 
 
 def check_headers_alone(tree):
     headers = [path for path in tree.sources("src", "include", "tests") if path.endswith(".h")]
     version = subprocess.run([COMPILER, "--version"], capture_output=True, check=True).stdout
-    CACHE.mkdir(parents=True, exist_ok=True)
+    (CACHE / "generated").mkdir(parents=True, exist_ok=True)
+    for name in GENERATED:
+        (CACHE / "generated" / name).touch()
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         for path, message in pool.map(lambda header: compile_alone(tree, header, version), headers):
             if message:
@@ -33,6 +36,7 @@ def compile_alone(tree, path, version):
         mark.touch()
         return path, None
     folders = [word for folder in INCLUDE_FOLDERS for word in ("-I", str(tree.root / folder))]
+    folders += ["-I", str(CACHE / "generated")]
     run = subprocess.run([COMPILER, *folders, *OPTIONS], input=f'#include "{tree.root / path}"\n', text=True,
                          capture_output=True, check=False)
     if run.returncode == 0:
